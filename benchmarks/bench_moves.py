@@ -204,7 +204,7 @@ def bench_residual(quick):
                 found[how][way].append(run(ways[way]) / before)
     return {
         'shaper': recommended().name,
-        'added': recommended().added,
+        'added': recommended().added_time,
         **{how: {way: max(left) for way, left in ways.items()} for how, ways in found.items()},
     }
 

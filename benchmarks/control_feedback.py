@@ -52,18 +52,18 @@ def damping_added(quick):
         servo = servo_of(name, arm)
         for kind in KINDS:
             design = design_damping(arm, pose, gains=servo, kind=kind, **LOOP._asdict())
-            first = design.before[0]
+            first = design.poles_before[0]
             out[f'{name} {kind}'] = {
                 'before': round(float(-first.real / abs(first)), 4),
-                'after': round(float(design.ratio), 3),
+                'after': round(float(design.damping_ratio), 3),
                 'left after two periods': round(
                     _left_of_a_push(
                         arm, np.array(pose), servo, design, 2 * 2 * np.pi / abs(first)
                     ),
                     4,
                 ),
-                'another loses': float(f'{design.lost:.2g}'),
-                'complaint': design.complaint or 'none',
+                'another loses': float(f'{design.damping_loss:.2g}'),
+                'warning': design.warning or 'none',
             }
     return out
 
@@ -223,7 +223,7 @@ def learning(quick):
         arm, motion, duration=2.05, gains=servo_of('single_link', arm), **LOOP._asdict()
     )
     gain = RepeatedMove(motion, duration=2.05, count=16).model(
-        lambda reference: trials.run(arm, reference), nudge=0.01
+        lambda reference: trials.run(arm, reference), weight_step=0.01
     )
     for factor in (0.9, 1.1):
         move = RepeatedMove(motion, duration=2.05, count=16)

@@ -165,7 +165,7 @@ def identified(name, log, free, factor=1.0, finer=None):
 def errors_of(found, values, factor=1.0):
     """Shares by which numbers are off their truth; of a delay the time [s]."""
     out = {}
-    for one in found.numbers:
+    for one in found.estimates:
         if one.path == 'delay':
             out[one.path] = one.value - DELAY
         else:
@@ -211,10 +211,10 @@ def coverage(quick, seeds=500):
             description, make_data_set([Log('clean', columns, [])], arm), finer=0, time_step=1e-3
         )
         found = identify(setup, ['arm.stiffness', 'tip_mass.mass', 'arm.damping_ratio', 'delay'])
-        for one in found.numbers:
+        for one in found.estimates:
             if one.is_identifiable:
                 held.setdefault(one.path, []).append(
-                    one.interval[0] <= one.before <= one.interval[1]
+                    one.interval[0] <= one.initial_value <= one.interval[1]
                 )
     every = np.concatenate([*held.values()])
     return {
@@ -248,7 +248,7 @@ def seconds(quick):
     found = identified(name, log, [*OFF[name]])
     return {
         'robot': name,
-        'numbers': len(found.numbers),
+        'numbers': len(found.estimates),
         'seconds': round(perf_counter() - start, 2),
         'of processors': round(process_time() - before, 2),
     }
@@ -273,16 +273,16 @@ def excitation_gain(quick):
         for key, for_energy in (('equal energy', True), ('equal limits', False)):
             best = design_experiment(
                 arm,
-                seconds=length,
+                duration=length,
                 period=period,
                 free=free,
                 pose=pose,
-                tries=2 if quick else 8,
+                phase_sets=2 if quick else 8,
                 for_energy=for_energy,
             )
             rows = []
             for sweep in sweeps:
-                pair = [best.trial, sweep]
+                pair = [best.experiment, sweep]
                 if for_energy:  # the one that can take more within its limits is made smaller
                     energy = min(one.energy for one in pair)
                     pair = [of_energy(arm, one, energy) for one in pair]

@@ -51,7 +51,9 @@ def of_model(folder, first, second):
         make_data_set([read_log(Path(folder) / name, signals)], arm, True)
         for name in (first, second)
     ]
-    return identify(Setup(description, logs[0], time_step=0.005), free, logs[1].sequences).held_out
+    return identify(
+        Setup(description, logs[0], time_step=0.005), free, logs[1].sequences
+    ).validation_variance
 
 
 def inputs(table, more):

@@ -277,8 +277,8 @@ def _draw_comparison(path, arm, unshaped, shaped, summary, begin):
 
     remaining = (
         ''
-        if summary['ringing_left'] is None
-        else f': {summary["ringing_left"]:.1%} of the ringing is left'
+        if summary['residual_vibration_ratio'] is None
+        else f': {summary["residual_vibration_ratio"]:.1%} of the residual vibration is left'
     )
     robot, shaper = summary['robot'], summary['shaper']
     write_figure(

@@ -117,19 +117,19 @@ def run(arguments: Namespace) -> int:
     with show_progress('designing the motion'):
         design = design_experiment(
             arm,
-            seconds=arguments.seconds,
+            duration=arguments.seconds,
             period=period,
             kind=arguments.kind,
             free=free,
             pose=arguments.pose,
-            tries=arguments.tries,
+            phase_sets=arguments.tries,
             seed=arguments.seed,
             for_energy=arguments.for_energy,
             signals=arguments.signal,
         )
         if arguments.size < 1.0:
             design = scaled_design(arm, design, arguments.size, free)
-        open_loop_limit = open_loop(arm, design.trial)
+        open_loop_limit = open_loop(arm, design.experiment)
     summary = _summary(arguments, arm, design, open_loop_limit)
     if arguments.output:
         summary['files'] = _write(arguments, arm, design, open_loop_limit)
@@ -141,7 +141,10 @@ def run(arguments: Namespace) -> int:
         from flex_robot_sim.identification.experiment_files import log_text
 
         experiment = simulate_experiment(
-            arm, design.trial.trajectory.sampled(LOG_PERIOD_S), SIMULATION_STEP_S, arguments.signal
+            arm,
+            design.experiment.trajectory.sampled(LOG_PERIOD_S),
+            SIMULATION_STEP_S,
+            arguments.signal,
         )
         write_experiment(
             arguments.log,
@@ -181,22 +184,22 @@ def _check_arguments(arguments):
 
 
 def _summary(arguments, arm, design, open_loop_limit):
-    course = design.trial.trajectory
+    course = design.experiment.trajectory
     return {
         'robot': arguments.robot,
         'kind': course.kind,
         'seconds': float(course.time[-1]),
         'pose': dict(zip(arm.joint_names, course.pose.tolist())),
-        'tried': design.tried,
+        'candidates': design.candidate_count,
         'deviations': {
             row.path: float(deviation) if math.isfinite(deviation) else None
             for row, deviation in zip(design.information.unknowns, design.information.deviations)
         },
-        'measured': [*design.trial.channels],
+        'measured': [*design.experiment.channels],
         'scales': {row.path: row.scale for row in design.information.unknowns},
         'units': {row.path: row.unit for row in design.information.unknowns},
         'information': design.information.size,
-        'limits': design.trial.peaks,
+        'limits': design.experiment.peaks,
         'open_loop': {
             'limit': open_loop_limit[0],
             'share': open_loop_limit[1] if math.isfinite(open_loop_limit[1]) else None,
@@ -215,13 +218,13 @@ def _write(arguments, arm, design, open_loop_limit):
     name, is_new = arguments.output, not arguments.force
     files = {'trajectory': f'{name}.trajectory.yaml'}
     write_experiment(
-        files['trajectory'], trajectory_text(arm.joint_names, design.trial.trajectory), is_new
+        files['trajectory'], trajectory_text(arm.joint_names, design.experiment.trajectory), is_new
     )
     if open_loop_limit[1] <= 1.0:
         files['profile'] = f'{name}.profile.yaml'
         write_experiment(
             files['profile'],
-            profile_text(arm.joint_names, *profile_segments(design.trial)),
+            profile_text(arm.joint_names, *profile_segments(design.experiment)),
             is_new,
         )
     return files
@@ -243,7 +246,7 @@ def _play(arguments, arm, design):
         try:
             result = play(
                 arm,
-                design.trial.trajectory,
+                design.experiment.trajectory,
                 port,
                 arguments.log,
                 arguments.calibration,
@@ -281,7 +284,7 @@ def _note_lost_time(emulator):
 def _as_text(summary: Mapping[str, Any]) -> Iterable[str]:
     yield (
         f'{summary["robot"]}: {summary["kind"]}, {summary["seconds"]:.4g} s, the best of '
-        f'{summary["tried"]}, about '
+        f'{summary["candidates"]}, about '
         + ', '.join(f'{name} {value:.3g}' for name, value in summary['pose'].items())
     )
     width = max(len(path) for path in summary['deviations'])
@@ -328,7 +331,7 @@ def _as_text(summary: Mapping[str, Any]) -> Iterable[str]:
 def _draw(path, arm, design):
     from flex_robot_sim.util.plots import Chart, Curve, write_charts
 
-    trajectory, trial = design.trial.trajectory, design.trial
+    trajectory, trial = design.experiment.trajectory, design.experiment
     unit = f' [{arm.units[0]}]' if len({*arm.units}) == 1 else ''
     charts = [
         Chart(

@@ -220,14 +220,17 @@ def run(arguments: Namespace) -> int:
     if arguments.plot:
         _draw(arguments.plot, fit)
     common.print_result(arguments, summary, _as_text)
-    if not fit.held_out:
+    if not fit.validation_variance:
         print(
             'flexsim identify: there is nothing but noise where the fit has not looked, so that '
             'the model cannot be judged. Record more motion, or give --validate.',
             file=sys.stderr,
         )
     elif not fit.is_good:
-        worst = min({**fit.held_out, **fit.effort_explained}.items(), key=lambda item: item[1])
+        worst = min(
+            {**fit.validation_variance, **fit.validation_effort_variance}.items(),
+            key=lambda item: item[1],
+        )
         print(
             f'flexsim identify: the model explains only {worst[1]:.0%} of {worst[0]} where the '
             'fit has not looked. Free more numbers, or describe what is missing.',
@@ -300,32 +303,32 @@ def _summary(fit, paths, robot, calibrated):
         'samples': int(sum(len(row.time) for row in fit.setup.data.sequences)),
         'rate': 1 / fit.setup.data.sequences[0].period,
         'resonances': [number._asdict() for number in fit.resonances],
-        'numbers': {
+        'estimates': {
             number.path: {
                 'unit': number.unit,
-                'before': number.before,
+                'initial_value': number.initial_value,
                 'value': number.value,
-                'deviation': _finite_or_none(number.deviation),
+                'standard_deviation': _finite_or_none(number.standard_deviation),
                 'interval': [_finite_or_none(end) for end in number.interval],
                 'is_identifiable': number.is_identifiable,
-                'trades_with': number.trades_with,
+                'correlated_with': number.correlated_with,
                 'hint': number.hint,
             }
-            for number in fit.numbers
+            for number in fit.estimates
         },
         'calibrated': {
             number.path: {
                 'unit': number.unit,
-                'before': number.before,
+                'initial_value': number.initial_value,
                 'value': number.value,
-                'deviation': number.deviation,
+                'standard_deviation': number.standard_deviation,
             }
             for number in calibrated
         },
-        'explained': fit.explained,
-        'held_out': fit.held_out,
-        'effort_held_out': fit.effort_explained,
-        'not_judged': list(fit.silent),
+        'explained_variance': fit.explained_variance,
+        'validation_variance': fit.validation_variance,
+        'validation_effort_variance': fit.validation_effort_variance,
+        'signals_below_noise': list(fit.signals_below_noise),
         'good': fit.is_good,
         'notes': fit.notes,
     }
@@ -342,32 +345,32 @@ def _as_text(summary):
             f'  rings at {row["frequency"]:.4g} Hz (+-{row["frequency_deviation"]:.1g}), '
             f'damping {row["ratio"]:.2%} (+-{row["ratio_deviation"]:.1%})'
         )
-    width = max([len(path) for path in [*summary['numbers'], *summary['calibrated']]] + [6])
-    yield f'  {"number":{width}s}      before       value         +-'
-    for path, row in summary['numbers'].items():
-        deviation = row['deviation']
-        line = f'  {path:{width}s}  {row["before"]:10.4g}'
+    width = max([len(path) for path in [*summary['estimates'], *summary['calibrated']]] + [9])
+    yield f'  {"parameter":{width}s}      before       value         +-'
+    for path, row in summary['estimates'].items():
+        deviation = row['standard_deviation']
+        line = f'  {path:{width}s}  {row["initial_value"]:10.4g}'
         if row['is_identifiable']:
             line += f'  {row["value"]:10.5g}  {deviation:9.2g}  {row["unit"]}'
         else:
             line += f'           -          -  not determined by this log: {row["hint"]}'
-        if row['trades_with']:
-            line += f'; trades with {row["trades_with"]}'
+        if row['correlated_with']:
+            line += f'; correlated with {row["correlated_with"]}'
         yield line.rstrip()
     for path, row in summary['calibrated'].items():
-        if path not in summary['numbers']:
+        if path not in summary['estimates']:
             yield (
-                f'  {path:{width}s}  {row["before"]:10.4g}  {row["value"]:10.5g}  '
-                f'{row["deviation"]:9.2g}  {row["unit"]}, by the calibration'
+                f'  {path:{width}s}  {row["initial_value"]:10.4g}  {row["value"]:10.5g}  '
+                f'{row["standard_deviation"]:9.2g}  {row["unit"]}, by the calibration'
             )
     yield '  +-: standard deviation, from the residuals of blocks of time'
-    for name, share in summary['held_out'].items():
+    for name, share in summary['validation_variance'].items():
         yield (
-            f'  {name}: {summary["explained"][name]:.1%} of the variance explained, '
-            f'{share:.1%} of what is no noise where the fit has not looked'
+            f'  {name}: {summary["explained_variance"][name]:.1%} of the variance explained, '
+            f'{share:.1%} of the variance beyond noise in the validation data'
         )
-    for name, share in summary['effort_held_out'].items():
-        yield f'  effort/{name}: {share:.1%} explained where the fit has not looked'
+    for name, share in summary['validation_effort_variance'].items():
+        yield f'  effort/{name}: {share:.1%} explained in the validation data'
     for note in summary['notes']:
         yield f'  note: {note}'
 
@@ -379,7 +382,7 @@ def _write(path, fit, log_paths, before, measured, calibration, is_new):
 
     parameters = parameters_of(before)
     identified = [
-        number for number in fit.numbers if number.is_identifiable and number.path in parameters
+        number for number in fit.estimates if number.is_identifiable and number.path in parameters
     ]
     names = ', '.join(Path(log).name for log in log_paths)
     rows = [(number, names) for number in identified]
@@ -397,7 +400,7 @@ def _write(path, fit, log_paths, before, measured, calibration, is_new):
         line = (
             f'{number.path}: {parameters[number.path].value:.6g} before, '
             f'{number.value:.6g} +- '
-            f'{number.deviation:.2g}, {date.today().isoformat()}, {source}'
+            f'{number.standard_deviation:.2g}, {date.today().isoformat()}, {source}'
         )
         place = new_edits[0].place
         comments[place] = '; '.join(filter(None, [comments.get(place), line]))

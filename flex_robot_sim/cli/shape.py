@@ -129,12 +129,14 @@ def run(arguments: Namespace) -> int:
             if arguments.log
             else 'It needs no shaper'
         )
-        why = (
+        reason = (
             ''
             if arguments.log or summary['is_flexible']
             else (', as no link and no joint of it is flexible')
         )
-        print(f'flexsim shape: {source}: no resonance stands out{why}. {hint}.', file=sys.stderr)
+        print(
+            f'flexsim shape: {source}: no resonance stands out{reason}. {hint}.', file=sys.stderr
+        )
         return EXIT_NO_RESONANCE
     from flex_robot_sim.shaping.shaper_comparison import meets_tolerance
 
@@ -144,8 +146,10 @@ def run(arguments: Namespace) -> int:
             'follows_pose': candidate.follows,
             'frequencies': [mode[0] for mode in candidate.shaper.modes],
             'vibration': candidate.vibration,
-            'time': candidate.added,
-            'moving': None if np.isnan(candidate.moving) else candidate.moving,
+            'time': candidate.added_time,
+            'move_vibration': None
+            if np.isnan(candidate.move_vibration)
+            else candidate.move_vibration,
             'acceleration': candidate.acceleration,
             'times': candidate.shaper.times.tolist(),
             'amplitudes': candidate.shaper.amplitudes.tolist(),
@@ -184,14 +188,14 @@ def _from_robot(arguments):
     uncertainty = DEFAULT_UNCERTAINTY if arguments.uncertainty is None else arguments.uncertainty
     payloads = [common.parse_payload(words, arm.tool) for words in arguments.payload]
     with show_progress('trying shapers, on linear models and in moves'):
-        cases, candidates, best, moves, why = recommend(
+        cases, candidates, best, moves, reason = recommend(
             arm,
             poses,
             payloads=payloads,
             gains=gains,
             uncertainty=uncertainty,
             tolerance=arguments.tolerance,
-            allowed=arguments.allowed,
+            allowed_vibration=arguments.allowed,
             fixed=arguments.fixed,
         )
     summary = {
@@ -199,10 +203,10 @@ def _from_robot(arguments):
         'is_flexible': bool(arm.tips or arm.motor_names),
         'uncertainty': uncertainty,
         'trial_moves': moves,
-        'why': why,
+        'reason': reason,
         'gains': servo and servo_line(arm, servo),
         'tolerance': arguments.tolerance,
-        'allowed': arguments.allowed,
+        'allowed_vibration': arguments.allowed,
         'cases': [
             {
                 'name': case.name,
@@ -278,7 +282,7 @@ def _from_log(arguments):
         'samples': len(samples),
         'uncertainty': uncertainty,
         'tolerance': arguments.tolerance,
-        'allowed': arguments.allowed,
+        'allowed_vibration': arguments.allowed,
         'resonances': [resonance._asdict() for resonance in found],
         'shapers': [],
         'recommended': None,
@@ -324,7 +328,7 @@ def _as_text(summary):
         return
     yield (
         f'  shapers, with frequencies off by up to {summary["uncertainty"]:.1%}, and the '
-        f'acceleration of the tool that leaves {1e3 * summary["allowed"]:g} mm:'
+        f'acceleration of the tool that leaves {1e3 * summary["allowed_vibration"]:g} mm:'
     )
     moves = summary.get('trial_moves', 0)
     yield (
@@ -341,8 +345,8 @@ def _as_text(summary):
             ''
             if not moves
             else ' ' * 10 + '-'
-            if row['moving'] is None
-            else (f'{row["moving"]:11.1%}')
+            if row['move_vibration'] is None
+            else (f'{row["move_vibration"]:11.1%}')
         )
         yield (
             f'  {row["name"]:14s}{row["vibration"]:9.1%}{move_column}{row["time"]:11.3f} s'
@@ -366,14 +370,14 @@ def _rule_text(summary, moves):
     """Return why the rule recommends this shaper."""
     from flex_robot_sim.shaping.shaper_comparison import MAX_MOVE_SHARE
 
-    why = f': {summary["why"]}' if summary.get('why') else ''
+    reason = f': {summary["reason"]}' if summary.get('reason') else ''
     best = next(row for row in summary['shapers'] if row['name'] == summary['recommended'])
     if best is summary['shapers'][0]:
-        return f'as each shaper leaves as much as none or more{why}'
+        return f'as each shaper leaves as much as none or more{reason}'
     tolerance = summary['tolerance']
     if not summary['keeps_tolerance']:
-        return f'the one that leaves least; no shaper keeps to {tolerance:.0%}{why}'
-    if moves and best['moving'] > MAX_MOVE_SHARE * tolerance:
+        return f'the one that leaves least; no shaper keeps to {tolerance:.0%}{reason}'
+    if moves and best['move_vibration'] > MAX_MOVE_SHARE * tolerance:
         return f'the one that leaves least in moves, no more than {tolerance:.0%}'
     qualifier = 'by pose ' if best['follows_pose'] else ''
     move_text = f', and in moves no more than {MAX_MOVE_SHARE * tolerance:.1%}' if moves else ''

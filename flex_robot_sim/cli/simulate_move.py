@@ -161,7 +161,7 @@ def residual(arguments: Namespace, moves: list[_MonitoredMove]) -> dict[str, Any
         'shaper': arguments.shaper,
         'feedback': arguments.feedback,
         'time_added': moves[0].move.arrival - arguments.within,
-        'complaint': moves[0].complaint or _no_vibration_note(residual_ratio, moves[0]),
+        'note': moves[0].warning or _no_vibration_note(residual_ratio, moves[0]),
         'residual': sizes[0],
         'residual_without': sizes[1],
         'residual_left': residual_ratio,
@@ -183,8 +183,8 @@ def lines_of_residual(summary: Mapping[str, Any]) -> Iterator[str]:
             f'{summary["residual_left"]:.1%} is left'
         )
     yield f'{line}; it takes {summary["time_added"]:.2g} s longer'
-    if summary['complaint']:
-        yield f'  note: {summary["complaint"]}'
+    if summary['note']:
+        yield f'  note: {summary["note"]}'
 
 
 def _no_vibration_note(residual_ratio, move):
@@ -218,11 +218,11 @@ class _MonitoredMove:
         return slow_servo_diagnosis(*self._hold)
 
     @property
-    def complaint(self):
+    def warning(self):
         """Return a line about what limits the feedback, or ''."""
         law = self._law
-        if law is None or law.design.complaint:
-            return '' if law is None else law.design.complaint
+        if law is None or law.design.warning:
+            return '' if law is None else law.design.warning
         longest = law.saturated.max() * self.move.timing.period
         return (
             longest

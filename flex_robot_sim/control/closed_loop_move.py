@@ -154,7 +154,7 @@ def integral_rates(
     fit = ServoFit(arm, LoopTiming(sample_period(step), 0.0))
     found = fit.with_integral(fit.evaluate(*servo), share)
     if found.integral is None:
-        raise SettingError(found.complaint)
+        raise SettingError(found.warning)
     return found.integral
 
 

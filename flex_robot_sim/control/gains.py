@@ -20,7 +20,7 @@ class Servo:
     Example::
 
         servo = frs.control.design_servo(frs.load('two_link'))
-        servo.frequency, servo.complaint
+        servo.frequency, servo.warning
         sim = frs.Simulation(frs.load('two_link'))
         sim.hold([0.0, 0.5, -0.8], *servo.gains)
     """
@@ -28,7 +28,7 @@ class Servo:
     stiffness: np.ndarray  # (joints,)                                 [N m/rad, N/m]
     damping: np.ndarray  # (joints,)                                 [N m s/rad, N s/m]
     frequency: float  # of the slowest closed joint if the arm were rigid         [Hz]
-    complaint: str = ''  # why the gains do not hold the arm, and a remedy
+    warning: str = ''  # why the gains do not hold the arm, and a remedy
     integral: np.ndarray | None = None  # (joints,)  rates of an integral action         [1/s]
 
     @property

@@ -63,7 +63,7 @@ class JointController:
         self.state_timeouts = 0  # number of timeouts of joint states
         self.saturated = np.zeros(n, int)  # updates at the effort limit, by joint
         self.reports: list[str] = []  # lines for the log, removed by the reader
-        self.servo: Servo  # the gains, and a complaint if they are unstable
+        self.servo: Servo  # the gains, and a warning if they are unstable
         self.hold_monitor = HoldMonitor(arm)  # see `update_hold_monitor`
         self.feedback = VibrationFeedback(n, self.reports)
         self._arm_without_payload, self._sampling = arm, sampling

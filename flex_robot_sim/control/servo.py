@@ -169,7 +169,7 @@ class ServoFit:
                 return replace(servo, integral=part * rates)
         return replace(
             servo,
-            complaint=servo.complaint
+            warning=servo.warning
             or (
                 f'{self.arm.description.name} does not bear integral action with these gains: '
                 'give more damping, or shorter periods'
@@ -180,7 +180,7 @@ class ServoFit:
         """Servo with integral action for joints that would rest away from their targets."""
         allowed = MAX_OFFSET_SHARE * hold_tolerance(self.arm)
         needed = self.offsets(servo, feeds_weight) > allowed
-        if not needed.any() or servo.complaint:
+        if not needed.any() or servo.warning:
             return servo
         candidate = self.with_integral(servo, DEFAULT_INTEGRAL_SHARE)
         return (
@@ -202,7 +202,7 @@ class ServoFit:
         )
 
     def evaluate(self, stiffness: np.ndarray, damping: np.ndarray) -> Servo:
-        """Return the Servo with these gains (joints,), and a complaint if it is unstable."""
+        """Return the Servo with these gains (joints,), and a warning if it is unstable."""
         servo = self._servo(stiffness, damping)
         name = self.arm.description.name
         if not all(loop.holds_weight(stiffness) for loop in self._loops):
@@ -260,10 +260,10 @@ class ServoFit:
             stiffness = np.minimum(stiffness, np.maximum(highest, self._min_stiffness))
         return self._servo(stiffness, damping)
 
-    def _servo(self, stiffness, damping, complaint=''):
+    def _servo(self, stiffness, damping, warning=''):
         with np.errstate(divide='ignore', invalid='ignore'):
             rate = math.sqrt(np.min(stiffness / self.inertia))
-        return Servo(stiffness, damping, rate / (2 * math.pi), complaint)
+        return Servo(stiffness, damping, rate / (2 * math.pi), warning)
 
     def _slowest_divergence(self, frequency, ratio):
         """Gains for an arm that no gains stabilise: those with the slowest divergence."""
@@ -393,7 +393,7 @@ def design_servo(
 
         arm = frs.load('two_link')
         servo = frs.control.design_servo(arm, frequency=2.0)
-        servo.stiffness, servo.damping, servo.complaint
+        servo.stiffness, servo.damping, servo.warning
         modes = frs.modes(arm, [0.0, 0.5, -0.8], gains=servo.gains)
     """
     expect_arm(arm)

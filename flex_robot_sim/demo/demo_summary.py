@@ -45,17 +45,19 @@ def summary_of(
 
 def comparison_of(shaper: str, vibrations: Sequence[DemoVibration]) -> dict:
     """
-    Return the residual vibration as --json prints it: `ringing` and more, [m].
+    Return the residual vibration as --json prints it: `residual_vibration` and more, [m].
 
     :param vibrations: of the run with the shaper, or of the runs without and with it.
     """
     link = vibrations[0].largest
     sizes = [vibration.amplitude.get(link) for vibration in vibrations]
-    summary = {'shaper': shaper, 'ringing_link': link, 'ringing': sizes[-1]}
+    summary = {'shaper': shaper, 'residual_vibration_link': link, 'residual_vibration': sizes[-1]}
     if len(sizes) > 1:
         without, residual = sizes
-        summary['ringing_without'] = without
-        summary['ringing_left'] = residual / without if without and residual is not None else None
+        summary['residual_vibration_unshaped'] = without
+        summary['residual_vibration_ratio'] = (
+            residual / without if without and residual is not None else None
+        )
     return summary
 
 
@@ -87,7 +89,7 @@ def lines_of(summary: dict) -> Iterator[str]:
         )
     if summary['max_tip_deflection'] is not None:
         yield f'  tips moved by up to {MILLI * summary["max_tip_deflection"]:.3g} mm'
-    if summary.get('ringing') is not None:
+    if summary.get('residual_vibration') is not None:
         yield _vibration_line(summary)
     if 'recording' in summary:
         yield f'  recording: {summary["recording"]}'
@@ -96,14 +98,13 @@ def lines_of(summary: dict) -> Iterator[str]:
 
 
 def _vibration_line(summary):
-    prefix = f'{summary["ringing_link"]} rings after a motion: '
-    shaped = f'{MILLI * summary["ringing"]:.3g} mm with {summary["shaper"]}'
-    if summary.get('ringing_left') is None:
+    prefix = f'{summary["residual_vibration_link"]} vibrates after a motion: '
+    shaped = f'{MILLI * summary["residual_vibration"]:.3g} mm with {summary["shaper"]}'
+    ratio = summary.get('residual_vibration_ratio')
+    if ratio is None:
         return f'  {prefix}{shaped}'
-    return (
-        f'  {prefix}{MILLI * summary["ringing_without"]:.3g} mm without a shaper, {shaped}: '
-        f'{summary["ringing_left"]:.1%} is left'
-    )
+    unshaped = f'{MILLI * summary["residual_vibration_unshaped"]:.3g} mm without a shaper'
+    return f'  {prefix}{unshaped}, {shaped}: {ratio:.1%} is left'
 
 
 def status_line(record: RunRecord, figures: Mapping[str, str]) -> str:

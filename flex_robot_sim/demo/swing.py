@@ -117,8 +117,8 @@ def fitting_swing(arm: ArmModel, is_stiff: bool = False) -> Swing:
     if not is_stiff:
         fit = ServoFit(arm, SAMPLING)
         servo = fit.with_default_integral(fit.servo())
-    if servo.complaint:
-        raise UsageError(servo.complaint)
+    if servo.warning:
+        raise UsageError(servo.warning)
     # a soft joint is slower and settles later
     times.append(0.7 / servo.frequency)
     decay = np.max(2 * fit.inertia / servo.damping)

@@ -19,6 +19,7 @@ deflection.
 
 import numpy as np
 
+from flex_robot_sim.description import read_text
 from flex_robot_sim.description.document import Document
 from flex_robot_sim.description.urdf import roll_pitch_yaw
 from flex_robot_sim.display.places import MOTIONS, axes_of_motions, places, station_point
@@ -43,6 +44,7 @@ def display_description(arm: ArmModel, keep_straight: bool = False) -> str:
     for element in root.findall('flexibility'):
         root.remove(element)
     joints, links = _by_name(root, 'joint'), _by_name(root, 'link')
+    _move_joints(joints, arm)
     if root.find('link/visual') is None:
         _draw_sticks(links, arm)
     found = places(arm)
@@ -65,6 +67,14 @@ def display_description(arm: ArmModel, keep_straight: bool = False) -> str:
 def is_display_description(text: str) -> bool:
     """Whether `text` is a result of `display_description`, which cannot be simulated."""
     return MARK in text
+
+
+def _move_joints(joints, arm):
+    """Move joints whose positions differ from the text, as of an arm with other parameters."""
+    described = read_text(arm.description.text)
+    for joint in arm.description.joints:
+        if (joint.position != described.joint(joint.name).position).any():
+            _set_position(joints[joint.name], joint.position)
 
 
 def _by_name(root, tag):

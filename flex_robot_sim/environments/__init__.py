@@ -9,7 +9,7 @@ Environments of Gymnasium for flexible arms; the import registers them.
 
 import sys
 
-from flex_robot_sim.environments.tasks import TASKS, Look, cost_of_tips
+from flex_robot_sim.environments.tasks import TASKS, ArmMeasurements, cost_of_tips
 from flex_robot_sim.util.exceptions import UsageError
 
 try:
@@ -20,7 +20,7 @@ except ImportError as error:
         f'{sys.executable} -m pip install "gymnasium>=1.1"'
     ) from error
 
-__all__ = ['IDS', 'Look', 'TASKS', 'cost_of_tips']
+__all__ = ['IDS', 'ArmMeasurements', 'TASKS', 'cost_of_tips']
 
 IDS = {task: f'flex_robot_sim/{task.title().replace("_", "")}-v0' for task in TASKS}
 

@@ -86,7 +86,9 @@ class Episodes:
         self.task = task if isinstance(task, tasks.Task) else tasks.TASKS[task]
         for name, function in (('reward', reward), ('observation', observation)):
             if function is not None and not callable(function):
-                raise UsageError(f'{name} = {function!r:.100} must be a function of a Look.')
+                raise UsageError(
+                    f'{name} = {function!r:.100} must be a function of ArmMeasurements.'
+                )
         self.steps = round(self.settings.period / self.settings.time_step)
         if self.steps < 1:
             raise UsageError('period must be at least one time_step.')
@@ -209,13 +211,13 @@ class Episodes:
             )
         return np.clip(values, -MAX_OBSERVATION, MAX_OBSERVATION)
 
-    def measure(self) -> tasks.Look:
+    def measure(self) -> tasks.ArmMeasurements:
         """Return all measurements."""
         batch = self.batch
         q, qd = batch.q, batch.v
         target, rate = tasks.reference(self._targets, self.task.within, self.age)
         tips = (*self._reach.shape, 3)
-        return tasks.Look(
+        return tasks.ArmMeasurements(
             self.age.copy(),
             target,
             rate,

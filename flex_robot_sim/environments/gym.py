@@ -38,7 +38,8 @@ class ArmEnv(Serializable, gymnasium.Env[np.ndarray, np.ndarray]):
 
         :param task: a name of TASKS, or a Task; robot: as of `load`.
         :param vary: laws of numbers of the URDF and of `payload`, see `Laws`; scale: factors.
-        :param reward: function of a Look, (c,) per second; observation: of a Look, (c, numbers).
+        :param reward: function of ArmMeasurements, (c,) per second.
+        :param observation: function of ArmMeasurements, (c, numbers).
         :param settings: fields of EpisodeSettings.
         """
         self.episodes = Episodes(

@@ -19,7 +19,7 @@ MAX_TIP_SPEED = 1e3  # at which the cost of a tip saturates; beyond, it is lost 
 UNIT_ERROR = 0.05  # position error of a joint, of cost 1         [rad, m]
 
 
-class Look(NamedTuple):
+class ArmMeasurements(NamedTuple):
     """Measurements of c arms, for custom rewards and observations."""
 
     time: np.ndarray  # (c,)          since the episode began                     [s]
@@ -44,8 +44,8 @@ class EpisodeTargets(NamedTuple):
     pushed_at: float | np.ndarray  # ()        [s]
 
 
-Reward = Callable[[Look], np.ndarray]  # (c,) per second
-Observation = Callable[[Look], np.ndarray]  # (c, numbers)
+Reward = Callable[[ArmMeasurements], np.ndarray]  # (c,) per second
+Observation = Callable[[ArmMeasurements], np.ndarray]  # (c, numbers)
 
 
 @dataclass(frozen=True)
@@ -60,24 +60,29 @@ class Task:
     force: float = 0.0  # of a push, maximum                                        [N]
 
 
-def bench_observation(look: Look) -> np.ndarray:
+def bench_observation(measured: ArmMeasurements) -> np.ndarray:
     """Tracking errors of the encoders, and flex sensors, as on a real bench."""
     return np.concatenate(
-        [look.position - look.target, look.velocity - look.target_rate, look.curvature], axis=1
+        [
+            measured.position - measured.target,
+            measured.velocity - measured.target_rate,
+            measured.curvature,
+        ],
+        axis=1,
     )
 
 
-def cost_of_tips(look: Look) -> np.ndarray:
+def cost_of_tips(measured: ArmMeasurements) -> np.ndarray:
     """Minus the cost of joint errors and of tip motion."""
-    errors = ((look.position - look.target) / UNIT_ERROR) ** 2
-    swing = (np.minimum(np.abs(look.tip_rate), MAX_TIP_SPEED) / UNIT_TIP_SPEED) ** 2
+    errors = ((measured.position - measured.target) / UNIT_ERROR) ** 2
+    swing = (np.minimum(np.abs(measured.tip_rate), MAX_TIP_SPEED) / UNIT_TIP_SPEED) ** 2
     return -(errors.mean(axis=1) + _mean_of_links(swing))
 
 
-def cost_of_the_way(look: Look) -> np.ndarray:
+def cost_of_the_way(measured: ArmMeasurements) -> np.ndarray:
     """Minus the cost of joint errors and of tip deflection."""
-    errors = ((look.position - look.target) / UNIT_ERROR) ** 2
-    deflections = ((look.tip / look.reach[..., None])[..., 1:] / UNIT_ERROR) ** 2
+    errors = ((measured.position - measured.target) / UNIT_ERROR) ** 2
+    deflections = ((measured.tip / measured.reach[..., None])[..., 1:] / UNIT_ERROR) ** 2
     return -(errors.mean(axis=1) + _mean_of_links(deflections))
 
 

@@ -55,7 +55,7 @@ class Feedback(NamedTuple):
     needs_strain: bool
     is_paired: bool  # whether it runs with the samples of strain
     strain_timeout: float  # largest age of strain                                      [s]
-    complaint: str
+    warning: str
 
 
 def timing_of(settings: FeedbackSettings, loop: LoopTiming) -> MeasurementTiming:
@@ -96,7 +96,7 @@ def design_feedback(
     if kind == 'lqg':
         return _lqg(arm, axes, timing, limits, feedback)
     refuse_without_sensors(arm, kind)
-    late = (
+    sensor_delay = (
         round(0.5 * (timing.period + timing.strain_period) / timing.period)
         if timing.strain_period
         else 0
@@ -109,7 +109,9 @@ def design_feedback(
         key=lambda corner: np.abs(np.subtract(corner, middle)).sum(),
     )
     for corner in corners:
-        like = min(table, key=lambda other: np.abs(np.subtract(other, corner)).sum(), default=None)
+        nearest = min(
+            table, key=lambda other: np.abs(np.subtract(other, corner)).sum(), default=None
+        )
         pose = [axis[k] for axis, k in zip(axes, corner)]
         table[corner] = design_damping(
             arm,
@@ -118,15 +120,15 @@ def design_feedback(
             kind=kind,
             **loop._asdict(),
             feedback=feedback,
-            late=late,
-            like=None if like is None else table[like],
+            sensor_delay=sensor_delay,
+            initial_design=None if nearest is None else table[nearest],
         )
         if progress is not None:
             progress(len(table), len(corners))
     _refuse_if_worse(arm, kind, axes, table, gains, feedback)
-    complaint = max(table.values(), key=lambda design: -design.ratio).complaint
-    law = StrainFeedback(arm, DampingTable(axes, table, complaint), limits=limits)
-    return Feedback(law, timing.period, True, False, _strain_timeout(timing), complaint)
+    warning = max(table.values(), key=lambda design: -design.damping_ratio).warning
+    law = StrainFeedback(arm, DampingTable(axes, table, warning), limits=limits)
+    return Feedback(law, timing.period, True, False, _strain_timeout(timing), warning)
 
 
 def _lqg(arm, axes, timing, limits, feedback):
@@ -165,7 +167,9 @@ def _refuse_if_worse(arm, kind, axes, table, gains: Gains, feedback):
     """Raise SettingError if the loop is unstable at the poses of the table or between them."""
     name = arm.description.name
     for corner, design in table.items():
-        if _growth(design.after) > MAX_GROWTH or design.ratio < _first_ratio(design.before):
+        if _growth(design.poles_after) > MAX_GROWTH or design.damping_ratio < _first_ratio(
+            design.poles_before
+        ):
             pose = ' '.join(f'{axis[k]:.3g}' for axis, k in zip(axes, corner))
             raise SettingError(
                 f'no {kind} feedback does {name} good at {pose} with these gains '
@@ -186,7 +190,7 @@ def _refuse_if_worse(arm, kind, axes, table, gains: Gains, feedback):
             neighbours[0].loop,
             *gains,
             channels,
-            neighbours[0].late,
+            neighbours[0].sensor_delay,
         )
         if _growth(rates) > MAX_GROWTH:
             raise SettingError(

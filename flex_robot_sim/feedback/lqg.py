@@ -66,8 +66,8 @@ class Lqg(Serializable):
         """
         expect_arm(arm)
         expect_kind('design', design, LqgDesign, 'an LqgDesign of design_lqg(arm, poses)')
-        if design.complaint:
-            raise SettingError(design.complaint)
+        if design.warning:
+            raise SettingError(design.warning)
         names = arm.joint_names
         if len(design.axes) != len(names):
             raise SettingError(f'this design is not for {arm.description.name}')
@@ -90,7 +90,7 @@ class Lqg(Serializable):
         self.effort, self.saturated = np.zeros((2, m))
         self.is_on, self.refused = False, 0
         self._is_uninitialised = True  # no sample yet
-        self._pending = np.zeros((design.late + 1, m))  # a ring; `_oldest` is overwritten
+        self._pending = np.zeros((design.delay_periods + 1, m))  # a ring; `_oldest` is overwritten
         self._oldest = 0
         self._state, self._predicted, self._model = np.zeros((3, s))
         self._centre, self._error, self._state_change = np.zeros((3, s))

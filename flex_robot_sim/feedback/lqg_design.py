@@ -42,18 +42,18 @@ class LqgDesign:
     Example::
 
         design = frs.feedback.design_lqg(frs.load('single_link'), [0.0], period=5e-3, delay=5e-3)
-        design.bandwidth, design.slowest, design.complaint
+        design.bandwidth, design.slowest_decay, design.warning
     """
 
     loop: LoopTiming
-    late: int  # delay in the law, in periods
+    delay_periods: int  # delay of the efforts in the law
     sensors: str
     feedback: str
     axes: tuple  # positions of the grid, one array per joint            [rad, m]
     gains: dict  # index of the grid -> LqgGains
     bandwidth: float  # [Hz]
-    slowest: float  # slowest decay of all plants; None: unstable     [1/s]
-    complaint: str = ''
+    slowest_decay: float  # of all plants; None: unstable     [1/s]
+    warning: str = ''
 
 
 def design_lqg(
@@ -87,7 +87,7 @@ def design_lqg(
 
         arm = frs.load('single_link')
         design = frs.feedback.design_lqg(arm, [0.0], period=5e-3, delay=5e-3)
-        design.bandwidth, design.complaint          # [Hz], and why it is unusable, or ''
+        design.bandwidth, design.warning          # [Hz], and why it is unusable, or ''
         law = frs.feedback.Lqg(arm, design)
     """
     expect_arm(arm)
@@ -145,15 +145,15 @@ def design_lqg(
         if slowest is not None or bandwidth < MIN_BANDWIDTH * first:
             break
         bandwidth *= BANDWIDTH_STEP
-    complaint = ''
+    warning = ''
     if slowest is None:
-        complaint = (
+        warning = (
             f'no bandwidth from {first_bandwidth:.3g} Hz down holds '
             f'{arm.description.name} at '
             f'{low:g} to {high:g} of its stiffness: take a shorter delay, more damping, '
             'or a narrower range'
         )
-    return LqgDesign(loop, late, sensors, feedback, axes, gains, bandwidth, slowest, complaint)
+    return LqgDesign(loop, late, sensors, feedback, axes, gains, bandwidth, slowest, warning)
 
 
 class _Plant:

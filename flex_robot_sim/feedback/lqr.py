@@ -17,11 +17,11 @@ from flex_robot_sim.analysis.natural_modes import frequencies
 from flex_robot_sim.feedback.lqg_gains import energy_regulator
 from flex_robot_sim.feedback.measurement import Measurement, checked_field
 from flex_robot_sim.feedback.pose_model import pose_model, rates_of
-from flex_robot_sim.model.arguments import array_or_nan, checked, expect_arm
+from flex_robot_sim.model.arguments import array_or_nan, checked, expect_arm, number_or_nan
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.motion.limits import effort_limits
 from flex_robot_sim.simulation.loop_timing import LoopTiming, checked_timing
-from flex_robot_sim.util.exceptions import SettingError
+from flex_robot_sim.util.exceptions import SettingError, shortened
 from flex_robot_sim.util.serialization import Serializable
 
 
@@ -106,9 +106,9 @@ def _bandwidth(arm, q, bandwidth, period):
     if bandwidth is None:
         found = frequencies(arm, q)
         bandwidth = next((frequency for frequency in found if frequency > 0.0), 1.0)
-    if not 0.0 < float(bandwidth) < 0.25 / period:
+    if not 0.0 < number_or_nan(bandwidth) < 0.25 / period:
         raise SettingError(
-            f'bandwidth = {bandwidth!r} must be > 0 and below a quarter of the '
+            f'bandwidth = {shortened(repr(bandwidth), 60)} must be > 0 and below a quarter of the '
             f'{1 / period:g} samples per second [Hz]'
         )
     return float(bandwidth)

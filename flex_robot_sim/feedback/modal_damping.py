@@ -29,13 +29,20 @@ from numpy.typing import ArrayLike
 from flex_robot_sim.analysis.drive_conditions import Gains, servo_gains
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.feedback.pose_model import PoseModel, closed_loop_step, pose_model, rates_of
-from flex_robot_sim.model.arguments import checked, expect_arm, expect_one_of
+from flex_robot_sim.model.arguments import (
+    checked,
+    expect_arm,
+    expect_kind,
+    expect_one_of,
+    number_or_nan,
+)
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.simulation.loop_timing import LoopTiming, checked_timing
 from flex_robot_sim.util.exceptions import SettingError, shortened
 from flex_robot_sim.util.summary import summarized
 
 KINDS = ('strain', 'ppf')
+MAX_SENSOR_DELAY = 1000  # periods
 DEFAULT_RATIO = 0.4  # wanted damping ratio of the damped modes
 SUFFICIENT_RATIO = 0.7  # damping ratio to which other modes may be reduced
 MAX_MODE_RATIO = 0.95  # damping ratio below which a motion counts as a mode
@@ -93,8 +100,8 @@ class DampingDesign:
 
         design = frs.feedback.design_damping(frs.load('single_link'), [0.0], gains=(60.0, 0.18),
                                              damping_ratio=0.1, period=5e-3, delay=0.0, kind='ppf')
-        design.ratio, design.lost, design.complaint
-        design.before[0], design.after[0]           # eigenvalues [1/s]
+        design.damping_ratio, design.damping_loss, design.warning
+        design.poles_before[0], design.poles_after[0]           # poles [1/s]
     """
 
     kind: str
@@ -102,14 +109,14 @@ class DampingDesign:
     stiffness: np.ndarray  # (joints,)  of the parallel servo               [N m/rad, N/m]
     damping: np.ndarray  # (joints,)
     channels: tuple
-    rest: np.ndarray  # (k,)       curvatures in the pose at rest               [1/m]
-    before: np.ndarray  # (r,)       rates of the loop without channels           [1/s]
-    after: np.ndarray  # (q,)       and with channels
-    ratio: float  # least damping ratio of the damped modes
-    lost: float  # largest relative loss of damping of another mode
-    complaint: str = ''  # why the design is insufficient
-    late: int = 0  # periods by which flex sensors are older than encoders
-    numbers: tuple = ()  # search variables of each channel
+    rest_curvature: np.ndarray  # (k,)       of the pose at rest                          [1/m]
+    poles_before: np.ndarray  # (r,)       of the loop without channels           [1/s]
+    poles_after: np.ndarray  # (q,)       of the loop with channels
+    damping_ratio: float  # least damping ratio of the damped modes
+    damping_loss: float  # largest relative loss of damping of another mode
+    warning: str = ''  # why the design is insufficient
+    sensor_delay: int = 0  # of the flex sensors relative to the encoders, in periods
+    search_variables: tuple = ()  # search variables of each channel
 
 
 def design_damping(
@@ -123,8 +130,8 @@ def design_damping(
     damping_ratio: float = DEFAULT_RATIO,
     modes: int | None = None,
     feedback: str = 'motor',
-    late: int = 0,
-    like: DampingDesign | None = None,
+    sensor_delay: int = 0,
+    initial_design: DampingDesign | None = None,
 ) -> DampingDesign:
     """
     Design strain feedback or positive position feedback for an arm in a pose, held by a servo.
@@ -139,15 +146,15 @@ def design_damping(
     :param damping_ratio: of the damped modes.
     :param modes: number of damped modes; None: those near the first one.
     :param feedback: side of the drives that the encoders measure, 'motor' or 'link'.
-    :param late: delay of the flex sensors relative to the encoders, in periods.
-    :param like: DampingDesign at another pose, the start of the search.
+    :param sensor_delay: delay of the flex sensors relative to the encoders, in periods.
+    :param initial_design: DampingDesign of another pose, with which the search starts.
 
     Example::
 
         arm = frs.load('single_link')
         design = frs.feedback.design_damping(arm, [0.0], gains=(60.0, 0.18), kind='ppf',
                                              damping_ratio=0.1, period=5e-3, delay=0.0)
-        design.ratio, design.complaint              # achieved damping ratio
+        design.damping_ratio, design.warning              # achieved damping ratio
         law = frs.feedback.StrainFeedback(arm, design)
     """
     expect_arm(arm)
@@ -155,11 +162,22 @@ def design_damping(
     if not isinstance(damping_ratio, Real) or not 0.0 < damping_ratio < 1.0:
         raise SettingError(f'damping_ratio = {damping_ratio!r} must be between 0 and 1')
     refuse_without_sensors(arm, kind)
+    if not 0 <= number_or_nan(sensor_delay) <= MAX_SENSOR_DELAY or sensor_delay % 1:
+        raise SettingError(
+            f'sensor_delay = {shortened(repr(sensor_delay), 60)} must be a whole number of '
+            f'periods from 0 to {MAX_SENSOR_DELAY}'
+        )
+    if initial_design is not None:
+        expect_kind('initial_design', initial_design, DampingDesign, 'a DampingDesign')
     loop = checked_timing(LoopTiming(period, delay))
     stiffness, damping = servo_gains(arm, gains)
     model = pose_model(arm, checked('q', q, arm.joint_names), feedback)
-    search = _Search(model, stiffness, damping, loop, kind, float(damping_ratio), modes, late)
-    channels, after, ratio, lost, complaint, numbers = search.solve(like.numbers if like else ())
+    search = _Search(
+        model, stiffness, damping, loop, kind, float(damping_ratio), modes, sensor_delay
+    )
+    channels, after, ratio, lost, warning, numbers = search.solve(
+        initial_design.search_variables if initial_design else ()
+    )
     return DampingDesign(
         kind,
         loop,
@@ -171,8 +189,8 @@ def design_damping(
         after,
         ratio,
         lost,
-        complaint,
-        late,
+        warning,
+        sensor_delay,
         tuple(numbers),
     )
 
@@ -195,10 +213,10 @@ def closed_rates(
     stiffness: ArrayLike,
     damping: ArrayLike,
     channels: Sequence[Channel] = (),
-    late: int = 0,
+    sensor_delay: int = 0,
 ) -> np.ndarray:
     """Closed-loop rates [1/s] of a PoseModel with a servo and channels."""
-    law = _law(model, loop, stiffness, damping, channels, late)
+    law = _law(model, loop, stiffness, damping, channels, sensor_delay)
     return rates_of(closed_loop_step(model.sampled(loop), law, _outputs(model)), loop.period)
 
 
@@ -214,9 +232,9 @@ def _outputs(model):
     )
 
 
-def _law(model, loop, stiffness, damping, channels, late=0):
+def _law(model, loop, stiffness, damping, channels, sensor_delay=0):
     """Matrices of servo and channels, for `closed_loop_step`."""
-    joints, k, size = len(stiffness), len(model.gauges), 3 + late
+    joints, k, size = len(stiffness), len(model.gauges), 3 + sensor_delay
     c = size * len(channels)
     P, Q = np.zeros((c, c)), np.zeros((c, 2 * joints + k))
     R, S = np.zeros((joints, c)), np.zeros((joints, 2 * joints + k))
@@ -228,7 +246,7 @@ def _law(model, loop, stiffness, damping, channels, late=0):
         out = np.array([0.0, *channel.gains])
         P[states, states] = p
         R[:, states] = np.outer(channel.drive_weights, out @ p)
-        if late:  # delay line of the curvatures
+        if sensor_delay:  # delay line of the curvatures
             P[states, waiting] = q
             R[:, waiting] = (out @ q) * channel.drive_weights
             Q[at + 3, 2 * joints :] = channel.sensor_weights
@@ -244,9 +262,9 @@ def _law(model, loop, stiffness, damping, channels, late=0):
 class _Search:
     """Search for the parameters of the channels, one mode after the other."""
 
-    def __init__(self, model, stiffness, damping, loop, kind, wanted, modes, late):
+    def __init__(self, model, stiffness, damping, loop, kind, wanted, modes, sensor_delay):
         self.model, self.loop, self.kind, self.wanted = model, loop, kind, wanted
-        self.late = late
+        self.sensor_delay = sensor_delay
         self.servo = stiffness, damping
         self.arm_step, self.outputs = model.sampled(loop), _outputs(model)
         squares, shapes = model.servo_modes(stiffness)
@@ -294,7 +312,7 @@ class _Search:
         self.seen_of = {k: model.M @ shapes[:, k] for k in self.damped}
 
     def step(self, channels):
-        law = _law(self.model, self.loop, *self.servo, channels, self.late)
+        law = _law(self.model, self.loop, *self.servo, channels, self.sensor_delay)
         return closed_loop_step(self.arm_step, law, self.outputs)
 
     def rates(self, channels):
@@ -336,7 +354,7 @@ class _Search:
         )
 
     def solve(self, like=()):
-        """Channels, rates with them, least ratio, loss, complaint, and search variables."""
+        """Channels, rates with them, least ratio, loss, warning, and search variables."""
         numbers: list[np.ndarray] = []
         wanted: list[int] = []
         for i, k in enumerate(self.damped):
@@ -359,19 +377,19 @@ class _Search:
             channels = self.channels(numbers, wanted)
         after = self.rates(channels)
         ratio, _, losses = self.evaluate(after, wanted, undamped)
-        lost, complaint = losses.max(initial=0.0), ''
+        lost, warning = losses.max(initial=0.0), ''
         if ratio < MIN_REACHED_SHARE * self.wanted:
-            complaint = (
+            warning = (
                 f'the modes come to {max(ratio, 0.0):.2g} of critical damping, not to '
                 f'{self.wanted:.2g}: take a stiffer servo, a shorter delay, or sensors '
                 'nearer to the root'
             )
         elif lost > MAX_LOSS:
-            complaint = (
+            warning = (
                 f'another mode loses {lost:.2g} of the damping that it has: want less, '
                 'or take a shorter delay'
             )
-        return tuple(channels), after, ratio, float(lost), complaint, numbers
+        return tuple(channels), after, ratio, float(lost), warning, numbers
 
     def channels(self, numbers, damped):
         return [self.channel(k, values) for k, values in zip(damped, numbers)]

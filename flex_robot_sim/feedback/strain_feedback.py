@@ -34,7 +34,7 @@ class DampingTable(NamedTuple):
 
     axes: tuple  # positions of the grid, one array per joint            [rad, m]
     designs: dict  # index of the grid -> DampingDesign
-    complaint: str = ''
+    warning: str = ''
 
 
 class StrainFeedback(Serializable):
@@ -72,7 +72,7 @@ class StrainFeedback(Serializable):
         names = arm.joint_names
         if isinstance(design, DampingDesign):
             design = DampingTable(
-                (np.zeros(1),) * len(names), {(0,) * len(names): design}, design.complaint
+                (np.zeros(1),) * len(names), {(0,) * len(names): design}, design.warning
             )
         first = next(iter(design.designs.values()))
         refuse_without_sensors(arm, first.kind)
@@ -80,7 +80,7 @@ class StrainFeedback(Serializable):
         if not (limits > 0.0).all():
             raise SettingError(f'the limits of {first.kind} feedback must be > 0, one per joint')
         channels = [channel for item in design.designs.values() for channel in item.channels]
-        if len(channels[0].sensor_weights) != len(first.rest) or len(
+        if len(channels[0].sensor_weights) != len(first.rest_curvature) or len(
             channels[0].drive_weights
         ) != len(names):
             raise SettingError(f'this design is not for {arm.description.name}')
@@ -100,7 +100,7 @@ class StrainFeedback(Serializable):
             {
                 index: {
                     'shares': np.array([float(entry == index) for entry in indices]),
-                    'rest': item.rest,
+                    'rest': item.rest_curvature,
                 }
                 for index, item in design.designs.items()
             },
@@ -108,7 +108,7 @@ class StrainFeedback(Serializable):
         count = len(channels)
         self._x, self._next, self._term = np.zeros((3, count, 3))
         self._modal_strain, self._force = np.zeros((2, count))
-        self._curvature_change = np.zeros(len(first.rest))
+        self._curvature_change = np.zeros(len(first.rest_curvature))
         self._lower_limits = -self.limits
         self._share = 0.0
         self._fade_step = self.loop.period * channels[0].rate / (2 * math.pi * FADE_PERIODS)

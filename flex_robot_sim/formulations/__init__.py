@@ -77,6 +77,6 @@ def covers(name: str) -> str:
 
 
 def _module(name: str) -> ModuleType:
-    if name not in FORMULATIONS:
+    if not isinstance(name, str) or name not in FORMULATIONS:
         raise SettingError(f'formulation = {name!r} must be one of {", ".join(FORMULATIONS)}')
     return import_module(f'{__name__}.{name}')

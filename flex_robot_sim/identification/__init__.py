@@ -4,7 +4,7 @@ Identification: parameters of an arm from logs, with confidence intervals, and e
 In short::
 
     found = frs.identification.identify_parameters(arm, 'run.csv', free=['forearm.EIz'])
-    found.values, found.numbers[0].interval
+    found.values, found.estimates[0].interval
 """
 
 from flex_robot_sim.util.lazy_names import lazy_names
@@ -13,14 +13,14 @@ TYPE_CHECKING = False  # True for static tools, as `typing` has it
 if TYPE_CHECKING:
     from flex_robot_sim.identification.arm_identification import identify_parameters
     from flex_robot_sim.identification.experiment_design import ExperimentDesign, design_experiment
-    from flex_robot_sim.identification.identification import EstimatedNumber, Identification
+    from flex_robot_sim.identification.identification import Identification, ParameterEstimate
     from flex_robot_sim.identification.log_file import Log, make_log, read_log
 
 __all__ = [
-    'EstimatedNumber',
     'ExperimentDesign',
     'Identification',
     'Log',
+    'ParameterEstimate',
     'design_experiment',
     'identify_parameters',
     'make_log',
@@ -33,7 +33,7 @@ if not TYPE_CHECKING:
         {
             'identification.arm_identification': ('identify_parameters',),
             'identification.experiment_design': ('ExperimentDesign', 'design_experiment'),
-            'identification.identification': ('EstimatedNumber', 'Identification'),
+            'identification.identification': ('Identification', 'ParameterEstimate'),
             'identification.log_file': ('Log', 'make_log', 'read_log'),
         },
     )

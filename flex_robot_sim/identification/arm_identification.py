@@ -49,7 +49,7 @@ def identify_parameters(
         arm, times = frs.load('single_link'), np.arange(0.0, 2.0, 0.01)
         log = frs.identification.make_log(times, {'position/motor': np.sin(times)})
         # found = frs.identification.identify_parameters(arm, log, free=['arm.EIz'])
-        # found.values, found.numbers[0].interval, found.is_good
+        # found.values, found.estimates[0].interval, found.is_good
     """
     expect_arm(arm)
     by_motion = truth('by_motion', by_motion)

@@ -34,9 +34,9 @@ class KnownNumber(NamedTuple):
 
     path: str
     unit: str
-    before: float  # in the description
+    initial_value: float  # in the description
     value: float
-    deviation: float  # standard deviation; 0: not measured, part of the other values
+    standard_deviation: float  # 0: not measured, part of the other values
 
 
 def known_numbers(arm: ArmModel, calibration: Calibration) -> list[KnownNumber]:
@@ -104,15 +104,15 @@ def near_known(unknown: Unknown, known: Iterable[KnownNumber]) -> Unknown:
         if number.path == unknown.path:
             lower = 0.0 if unknown.scale else 0.01 * number.value
             return unknown._replace(
-                lower=max(lower, number.value - MAX_DISTANCE_STDS * number.deviation),
-                upper=number.value + MAX_DISTANCE_STDS * number.deviation,
+                lower=max(lower, number.value - MAX_DISTANCE_STDS * number.standard_deviation),
+                upper=number.value + MAX_DISTANCE_STDS * number.standard_deviation,
             )
     return unknown
 
 
 def gauge_notes(found: Identification, calibration: Calibration) -> list[str]:
     """Return notes on fitted gauge gains: whether forces and vibration agree."""
-    numbers = {number.path: number for number in found.numbers if number.is_identifiable}
+    numbers = {number.path: number for number in found.estimates if number.is_identifiable}
     notes = []
     for name, sensor in calibration.sensors.items():
         link, _, sensor_name = name.partition('/')
@@ -126,10 +126,10 @@ def gauge_notes(found: Identification, calibration: Calibration) -> list[str]:
             stiffness = numbers.get(f'{link}.{"EIz" if plane == "xy" else "EIy"}')
         if gain is None or stiffness is None or not sensor.gain_deviation:
             continue
-        ratio = stiffness.value / stiffness.before
+        ratio = stiffness.value / stiffness.initial_value
         deviation = math.hypot(
-            gain.deviation / gain.value,
-            stiffness.deviation / stiffness.value,
+            gain.standard_deviation / gain.value,
+            stiffness.standard_deviation / stiffness.value,
             sensor.gain_deviation / abs(sensor.gain),
         )
         reading = f'{name}: reads {gain.value:.4g} times the curvature'

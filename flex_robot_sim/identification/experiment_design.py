@@ -13,6 +13,7 @@ import numpy as np
 
 from flex_robot_sim.analysis.natural_modes import modes
 from flex_robot_sim.identification.excitation_trajectories import (
+    KINDS,
     ExcitationTrajectory,
     excitation_trajectory,
     line_frequencies,
@@ -30,8 +31,9 @@ from flex_robot_sim.identification.simulated_experiment import (
     scaled_to_limits,
     simulate_experiment,
 )
+from flex_robot_sim.model.arguments import expect_arm, expect_one_of, number_or_nan, whole
 from flex_robot_sim.model.arm_model import ArmModel
-from flex_robot_sim.util.exceptions import FlexRobotSimError, UsageError
+from flex_robot_sim.util.exceptions import FlexRobotSimError, SettingError, UsageError, shortened
 from flex_robot_sim.util.summary import summarized
 
 NOISE_STD = {
@@ -188,13 +190,13 @@ class ExperimentDesign(NamedTuple):
 
     Example::
 
-        # found = frs.identification.design_experiment(arm, seconds=6.0, period=5e-3)
-        # found.information.worst, found.trial.trajectory.position
+        # found = frs.identification.design_experiment(arm, duration=6.0, period=5e-3)
+        # found.information.worst, found.experiment.trajectory.position
     """
 
-    trial: SimulatedExperiment
+    experiment: SimulatedExperiment
     information: Information
-    tried: int  # number of compared motions
+    candidate_count: int  # number of compared motions
 
     def rank(self, for_energy: bool = False) -> tuple[int, float]:
         """
@@ -202,7 +204,7 @@ class ExperimentDesign(NamedTuple):
 
         :param for_energy: whether to scale the motion to unit energy.
         """
-        scale = self.trial.energy**0.5 if for_energy else 1.0
+        scale = self.experiment.energy**0.5 if for_energy else 1.0
         deviations = scale * self.information.deviations
         determined = deviations[deviations < 1.0]
         return len(deviations) - len(determined), float(np.sum(determined ** (2 * VARIANCE_POWER)))
@@ -263,12 +265,12 @@ def optimal_shares(matrices: np.ndarray, power: int = VARIANCE_POWER) -> np.ndar
 def design_experiment(
     arm: ArmModel,
     *,
-    seconds: float,
+    duration: float,
     period: float,
     kind: str = 'fourier',
     free: Iterable[str] = (),
     pose: np.ndarray | None = None,
-    tries: int = 8,
+    phase_sets: int = 8,
     seed: int = 0,
     for_energy: bool = False,
     signals: Iterable[str] = (),
@@ -278,21 +280,26 @@ def design_experiment(
 
     It takes minutes.
 
-    :param seconds: duration [s]; period: between two samples [s].
+    :param duration: of the motion [s]; period: between two samples [s].
     :param kind: 'fourier', 'decay', 'sweep' or 'multisine'.
     :param free: paths of parameters, as of `identify_parameters`.
     :param pose: about which the arm moves, (joints,) [rad, m]; None: the best of several.
-    :param tries: number of sets of phases to compare for 'fourier'; seed: of the phases.
+    :param phase_sets: number of sets of phases to compare for 'fourier'; seed: of the phases.
     :param for_energy: whether to maximize information per energy instead of within limits.
     :param signals: additional signals, see `available_channels`.
 
     Example::
 
         # arm = frs.load('single_link')
-        # found = frs.identification.design_experiment(arm, seconds=6.0, period=5e-3)
-        # found.trial.trajectory.position, found.trial.log
+        # found = frs.identification.design_experiment(arm, duration=6.0, period=5e-3)
+        # found.experiment.trajectory.position, found.experiment.log
     """
-    signals = [*signals]
+    expect_arm(arm)
+    for name, value in (('duration', duration), ('period', period)):
+        if not 0.0 < number_or_nan(value) < np.inf:
+            raise SettingError(f'{name} = {shortened(repr(value), 60)} must be > 0 and finite [s]')
+    expect_one_of('kind', kind, KINDS)
+    phase_sets, signals = whole('phase_sets', phase_sets), [*signals]
     free, attempts, best = [*free], 0, None
     last_error: FlexRobotSimError | None = None
 
@@ -336,19 +343,19 @@ def design_experiment(
         )
 
     centers = candidate_poses(arm, pose)
-    if len(centers) > 1 and seconds > COMPARISON_DURATION_S:
+    if len(centers) > 1 and duration > COMPARISON_DURATION_S:
         # compare poses by shorter motions
         for center in centers:
             best = better(best, evaluate(attempt(trajectory_at(center, COMPARISON_DURATION_S))))
-        centers, best = [best.trial.trajectory.pose] if best else centers, None
+        centers, best = [best.experiment.trajectory.pose] if best else centers, None
     for center in centers:
-        best = better(best, evaluate(attempt(trajectory_at(center, seconds))))
+        best = better(best, evaluate(attempt(trajectory_at(center, duration))))
     if best is None:
         raise last_error or UsageError('there is nothing to move.')
     if kind == 'fourier':
-        center, joints = best.trial.trajectory.pose, len(arm.joint_names)
+        center, joints = best.experiment.trajectory.pose, len(arm.joint_names)
         frequencies = line_frequencies(
-            motion_duration(seconds),
+            motion_duration(duration),
             frequency_band(arm, center, period),
             locked_frequencies(arm, center),
         )
@@ -357,7 +364,7 @@ def design_experiment(
         for j in range(joints):
             single_joint = np.zeros((joints, len(frequencies), 2))
             single_joint[j] = multisine_coefficients(frequencies, joints)[j]
-            trial = attempt(trajectory_at(center, seconds, single_joint))
+            trial = attempt(trajectory_at(center, duration, single_joint))
             line_matrices, sizes[j] = (
                 (np.zeros((len(frequencies), p, p)), 0.0)
                 if trial is None
@@ -371,8 +378,8 @@ def design_experiment(
         )
         coefficients = coefficients * (sizes * np.sqrt(shares))[..., None]
         trials = []
-        for _ in range(max(tries, 1)):  # phases: how much fits between the limits
-            trials.append(attempt(trajectory_at(center, seconds, coefficients)))
+        for _ in range(phase_sets):  # phases: how much fits between the limits
+            trials.append(attempt(trajectory_at(center, duration, coefficients)))
             phases = generator.uniform(0, 2 * np.pi, sizes.shape)
             amplitudes = np.hypot(*np.moveaxis(coefficients, -1, 0))
             coefficients = np.stack(
@@ -391,6 +398,6 @@ def scaled_design(
 ) -> ExperimentDesign:
     """Return the design with displacements scaled by a factor."""
     trial = simulate_experiment(
-        arm, design.trial.trajectory.scaled(size), signals=design.trial.channels
+        arm, design.experiment.trajectory.scaled(size), signals=design.experiment.channels
     )
-    return ExperimentDesign(trial, information(arm, trial, free), design.tried)
+    return ExperimentDesign(trial, information(arm, trial, free), design.candidate_count)

@@ -15,24 +15,24 @@ from flex_robot_sim.util.summary import summarized
 MIN_EXPLAINED_VARIANCE = 0.9  # of each channel in the validation of a good model
 
 
-class EstimatedNumber(NamedTuple):
+class ParameterEstimate(NamedTuple):
     """
-    Estimate of a parameter.
+    Estimate of a parameter, with its uncertainty.
 
     Example::
 
-        # for number in frs.identification.identify_parameters(arm, 'run.csv').numbers:
-        #     print(number.path, number.value, number.interval, number.unit)
+        # for estimate in frs.identification.identify_parameters(arm, 'run.csv').estimates:
+        #     print(estimate.path, estimate.value, estimate.interval, estimate.unit)
     """
 
     path: str
     unit: str
-    before: float
+    initial_value: float
     value: float
-    deviation: float  # standard deviation; inf: the log does not determine it
+    standard_deviation: float  # inf: the log does not determine it
     interval: tuple[float, float]  # confidence interval of 95 %
     is_identifiable: bool
-    trades_with: str  # path of a strongly correlated parameter, or ''
+    correlated_with: str  # path of a strongly correlated parameter, or ''
     hint: str  # excitation that would determine it better, or ''
 
 
@@ -45,17 +45,17 @@ class Identification:
     Example::
 
         # found = frs.identification.identify_parameters(arm, 'run.csv')
-        # found.values, found.held_out, found.is_good
+        # found.values, found.validation_variance, found.is_good
     """
 
-    numbers: list[EstimatedNumber]
-    explained: dict[str, float]  # share of the variance by channel, in the fit
-    held_out: dict[str, float]  # share of the non-noise variance, in validation data
-    effort_explained: dict[str, float]  # the same for efforts, by joint; {} if by motion
-    silent: tuple[str, ...]  # validation signals that do not exceed their noise
+    estimates: list[ParameterEstimate]
+    explained_variance: dict[str, float]  # share by channel, in the fit
+    validation_variance: dict[str, float]  # explained share beyond noise, in validation data
+    validation_effort_variance: dict[str, float]  # the same for efforts, by joint; {} if by motion
+    signals_below_noise: tuple[str, ...]  # validation signals that do not exceed their noise
     resonances: list[Resonance]  # of the log
     notes: list[str]
-    correlations: np.ndarray  # (numbers, numbers)
+    correlations: np.ndarray  # (estimates, estimates)
     measured: list[np.ndarray]  # validation data, (k, c) each
     predicted: list[np.ndarray]
     times: list[np.ndarray]
@@ -66,12 +66,15 @@ class Identification:
     @property
     def is_good(self) -> bool:
         """Whether the model explains all validation signals that exceed their noise."""
-        return bool(self.held_out) and all(
+        return bool(self.validation_variance) and all(
             share >= MIN_EXPLAINED_VARIANCE
-            for share in (*self.held_out.values(), *self.effort_explained.values())
+            for share in (
+                *self.validation_variance.values(),
+                *self.validation_effort_variance.values(),
+            )
         )
 
     @property
     def values(self) -> dict[str, float]:
         """Parameters that the logs determine, by path."""
-        return {number.path: number.value for number in self.numbers if number.is_identifiable}
+        return {one.path: one.value for one in self.estimates if one.is_identifiable}

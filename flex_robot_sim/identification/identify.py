@@ -16,7 +16,7 @@ from flex_robot_sim.identification.identifiability import (
     identifiable_from_refit,
     robust_cost,
 )
-from flex_robot_sim.identification.identification import EstimatedNumber, Identification
+from flex_robot_sim.identification.identification import Identification, ParameterEstimate
 from flex_robot_sim.identification.imu import imu_channel
 from flex_robot_sim.identification.initial_guess import (
     horizon_start,
@@ -122,7 +122,7 @@ def identify(
         setup, refit_problem.servo, validation_data, validation or all_sequences
     )
     if silent:
-        notes.append(f'not judged, as noise covers what is there: {", ".join(silent)}')
+        notes.append(f'not validated, as they do not exceed their noise: {", ".join(silent)}')
     return Identification(
         numbers,
         dict(zip(data.channels, explained_by_channel.tolist())),
@@ -237,7 +237,7 @@ def _without_unidentifiable(problem, fit, uncertainties, watch):
 
 
 def _numbers(unknowns, unidentifiable, first, last):
-    """Return the EstimatedNumbers, identifiable or not, in the order of the unknowns."""
+    """Return the ParameterEstimates, identifiable or not, in the order of the unknowns."""
     fit, uncertainties = first
     problem, refit, refit_uncertainties = last
     rows = {unknown.path: k for k, unknown in enumerate(problem.unknowns)}
@@ -265,7 +265,7 @@ def _numbers(unknowns, unidentifiable, first, last):
             interval = unknown.value(z - half_width), unknown.value(z + half_width)
         value = unknown.value(z)
         numbers.append(
-            EstimatedNumber(
+            ParameterEstimate(
                 unknown.path,
                 unknown.unit,
                 unknown.start,

@@ -16,8 +16,9 @@ from numbers import Real
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flex_robot_sim.model.arguments import array_or_nan
-from flex_robot_sim.util.exceptions import SettingError
+from flex_robot_sim.model.arguments import array_or_nan, number_or_nan
+from flex_robot_sim.util.exceptions import SettingError, shortened
+from flex_robot_sim.util.summary import counted
 
 # rows: Bernstein coefficients from those of powers, by degree
 BERNSTEIN = {
@@ -36,8 +37,9 @@ class Motion:
     Example::
 
         motion = frs.planning.minimum_jerk_motion([0.0], [0.3], duration=0.8)
-        motion.end                                  # 0.8
+        motion.duration, motion.end                 # 0.8, 0.8
         motion.sample(0.2)                          # (3, 1)
+        motion                                      # Motion of 1 joint, 1 piece, 0 to 0.8 s
     """
 
     def __init__(
@@ -50,13 +52,23 @@ class Motion:
         :param pieces: k + 1 tables (6, n); the first and the last one are constant.
         :param repeats_from: index of the knot to which the motion returns from the last one.
         """
-        durations = np.ones(len(knots) + 1)
-        durations[1:-1] = np.diff(knots)
-        self._set(
-            np.asarray(knots, float).tolist(),
-            tables_of(np.asarray(pieces, float), durations),
-            repeats_from,
-        )
+        times, coefficients = array_or_nan(knots), array_or_nan(pieces)
+        if (
+            times.ndim != 1
+            or not times.size
+            or coefficients.shape[:2] != (times.size + 1, 6)
+            or coefficients.ndim != 3
+        ):
+            raise SettingError(
+                'a Motion needs k knots, times in a row, and k + 1 pieces, tables (6, joints)'
+            )
+        if repeats_from is not None and repeats_from not in range(times.size):
+            raise SettingError(
+                f'repeats_from = {shortened(repr(repeats_from), 60)} must be the index of a knot'
+            )
+        durations = np.ones(times.size + 1)
+        durations[1:-1] = np.diff(times)
+        self._set(times.tolist(), tables_of(coefficients, durations), repeats_from)
 
     @classmethod
     def of_tables(cls, knots: list[float], tables: np.ndarray) -> Motion:
@@ -70,6 +82,18 @@ class Motion:
         self._n = tables.shape[2] // 3
         self._powers = np.ones(6)
         self._repeats_from = None if repeats_from is None else knots[repeats_from]
+
+    def __repr__(self) -> str:
+        start = '' if self._repeats_from is None else f', repeats from {self._repeats_from:.6g} s'
+        return (
+            f'Motion of {counted(self._n, "joint")}, {counted(len(self.knots) - 1, "piece")}, '
+            f'{self.knots[0]:.6g} to {self.knots[-1]:.6g} s{start}'
+        )
+
+    @property
+    def duration(self) -> float:
+        """From the first knot to the end, inf for a repeating motion [s]."""
+        return self.end - self.knots[0]
 
     @property
     def end(self) -> float:
@@ -87,7 +111,7 @@ class Motion:
         return [*self.tables[:, :, : self._n]]
 
     @property
-    def corners(self) -> np.ndarray:
+    def knot_positions(self) -> np.ndarray:
         """Positions (k, n) at the knots."""
         return self.tables[1:, 0, : self._n].copy()
 
@@ -102,7 +126,7 @@ class Motion:
         """
         return *_reach(self.tables[1:-1, :, : self._n], lower, upper), self.knots
 
-    def fastest(self, limits: np.ndarray | float = -np.inf) -> np.ndarray:
+    def max_speeds(self, limits: np.ndarray | float = -np.inf) -> np.ndarray:
         """Largest speeds (k - 1, n) between knots; of slow pieces below `limits`, at the ends."""
         n = self._n
         lowest, highest = _reach(self.tables[1:-1, :5, n : 2 * n], -limits, limits)
@@ -111,11 +135,17 @@ class Motion:
     def sample(self, t: float) -> np.ndarray:
         """Positions, velocities and accelerations, rows of (3, n), at time t [s]."""
         out = np.empty(3 * self._n)
-        self.set_sample(t, out)
+        try:
+            self.set_sample(t, out)
+        except (TypeError, ValueError):  # checked last, as loops sample in every period
+            raise SettingError(f't = {shortened(repr(t), 60)} must be a time [s]') from None
         return out.reshape(3, self._n)
 
-    def samples(self, times: np.ndarray) -> np.ndarray:
+    def samples(self, times: ArrayLike) -> np.ndarray:
         """Return samples at many times (k,), as (k, 3, n)."""
+        times = array_or_nan(times)
+        if times.ndim != 1 or np.isnan(times).any():
+            raise SettingError('times must be numbers in a row, (k,) [s]')
         out = np.empty((len(times), 3 * self._n))
         for t, row in zip(times.tolist(), out):
             self.set_sample(t, row)
@@ -262,6 +292,8 @@ def minimum_jerk_motion(
         raise SettingError('start and goal must be finite positions, one per joint each')
     if not isinstance(duration, Real) or not 0.0 < duration < np.inf:
         raise SettingError(f'duration = {duration!r} must be above 0 and finite [s]')
+    if not np.isfinite(number_or_nan(begin)):
+        raise SettingError(f'begin = {shortened(repr(begin), 60)} must be a finite time [s]')
     return Motion([begin, begin + duration], [rest(start), minimum_jerk(start, goal), rest(goal)])
 
 

@@ -37,7 +37,7 @@ def refuse_curve_beyond_limits(arm: ArmModel, motion: Motion) -> None:
     """Raise SettingError if a Motion passes the stops or exceeds a velocity limit."""
     refuse_curve_beyond_stops(arm, motion)
     limits = rate_limits(arm)
-    speeds = motion.fastest(VELOCITY_MARGIN * limits)
+    speeds = motion.max_speeds(VELOCITY_MARGIN * limits)
     beyond = speeds > VELOCITY_MARGIN * limits
     if beyond.any():
         k, j = np.argwhere(beyond)[0]
@@ -54,7 +54,7 @@ def refuse_curve_beyond_stops(arm: ArmModel, motion: Motion) -> None:
     lowest, highest, knots = motion.extremes(lower, upper)
     beyond = (lowest < lower) | (highest > upper)
     # a joint that leans beyond its stop at the start may return
-    start, end = motion.corners[0], motion.corners[-1]
+    start, end = motion.knot_positions[0], motion.knot_positions[-1]
     beyond &= ~((np.minimum(start, end) <= lowest) & (highest <= np.maximum(start, end)))
     if beyond.any():
         k, j = np.argwhere(beyond)[0]

@@ -184,7 +184,7 @@ class Reference:
         names = self.joint_names
         motion = motion_of_profile(profile, names, self.position if start is None else start)
         if motion is not None and (start is not None or profile.profile == 'swing'):
-            ends = motion.corners[1:] if len(motion.knots) > 1 else motion.corners
+            ends = motion.knot_positions[1:] if len(motion.knots) > 1 else motion.knot_positions
             moving = np.flatnonzero((ends != self.position).any(axis=0))
             refuse_beyond_stops(self.arm, moving, ends[:, moving])
         return motion, doublet_of_profile(profile, names)
@@ -280,7 +280,9 @@ class Reference:
         limits = rate_limits(self.arm)
         times = np.linspace(piece.knots[0], piece.knots[1], 5)[:-1]
         accelerations = np.abs(piece.samples(times)[:, 2]).max(axis=0)
-        return max((piece.fastest() / limits).max(), (accelerations * JOIN_TIME_S / limits).max())
+        return max(
+            (piece.max_speeds() / limits).max(), (accelerations * JOIN_TIME_S / limits).max()
+        )
 
     def _report(self, identifier, state, reason=''):
         if identifier is not None:

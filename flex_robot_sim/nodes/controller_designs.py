@@ -196,4 +196,4 @@ class FeedbackDesigns(Designs):
         if design is None:
             return ''
         line = f'feedback {self.name}: in force'
-        return f'{line}; {design.complaint}' if design.complaint else line
+        return f'{line}; {design.warning}' if design.warning else line

@@ -36,8 +36,8 @@ class ControllerDiagnostics:
         controller = self._controller
         if controller.servo is not self._servo:
             self._servo = controller.servo
-            if self._servo.complaint:
-                log(self._node, 'warning', self._servo.complaint)
+            if self._servo.warning:
+                log(self._node, 'warning', self._servo.warning)
         controller.update_hold_monitor()
         while controller.reports:
             line = self._repeats.passed(controller.reports.pop(0))
@@ -83,7 +83,7 @@ class ControllerDiagnostics:
         if limited.any():
             name = controller.joint_names[int(np.argmax(limited))]
             return 'warning', f'"{name}" is at its effort limit', values
-        if controller.servo.complaint:
-            return 'warning', controller.servo.complaint, values
+        if controller.servo.warning:
+            return 'warning', controller.servo.warning, values
         note = controller.hold_monitor.note
         return 'ok', '; '.join(filter(None, (controller.hold_monitor.state, note))), values

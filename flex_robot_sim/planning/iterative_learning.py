@@ -19,15 +19,15 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flex_robot_sim.model.arguments import expect_kind, number_or_nan, whole
+from flex_robot_sim.model.arguments import array_or_nan, expect_kind, number_or_nan, whole
 from flex_robot_sim.motion.joint_motion import Motion
 from flex_robot_sim.motion.spline_path import SplinePaths
 from flex_robot_sim.util.exceptions import SettingError, shortened
 
-DEFAULT_CAUTION = 1e-2  # R over the largest squared singular value of G
-CAUTION_INCREASE = 10.0  # factor on the caution after a worse trial
-CAUTION_DECREASE = 0.3  # factor after a better one
-MIN_CAUTION_SHARE = 1e-4  # minimum caution, over the first one
+DEFAULT_REGULARIZATION = 1e-2  # R over the largest squared singular value of G
+REGULARIZATION_INCREASE = 10.0  # factor on the regularization after a worse trial
+REGULARIZATION_DECREASE = 0.3  # factor after a better one
+MIN_REGULARIZATION_SHARE = 1e-4  # minimum regularization, over the first one
 REJECTION_RATIO = 1.02  # error over the least one that rejects a trial
 
 
@@ -41,11 +41,16 @@ class RepeatedMove:
         move = frs.planning.RepeatedMove(motion, duration=0.8, count=8)
         times = np.linspace(0.0, 0.8, 40)
         errors = lambda reference: [0.9 * reference(t)[0] - 0.5 for t in times]    # of a trial
-        move.model(errors, nudge=0.01), move.learn(errors(move.reference()))
+        move.model(errors, weight_step=0.01), move.learn(errors(move.reference()))
     """
 
     def __init__(
-        self, motion: Motion, *, duration: float, count: int = 16, caution: float = DEFAULT_CAUTION
+        self,
+        motion: Motion,
+        *,
+        duration: float,
+        count: int = 16,
+        regularization: float = DEFAULT_REGULARIZATION,
     ) -> None:
         """
         Begin with an unchanged Motion.
@@ -54,7 +59,7 @@ class RepeatedMove:
         :param duration: of a whole trial; longer than the motion by a period or two of the first
             mode [s].
         :param count: splines per joint.
-        :param caution: R over the largest squared singular value of G, between 0 and 1.
+        :param regularization: R over the largest squared singular value of G, between 0 and 1.
         """
         expect_kind('motion', motion, Motion, 'a Motion, such as one of minimum_jerk_motion')
         if not motion.end <= number_or_nan(duration) < np.inf:
@@ -64,41 +69,57 @@ class RepeatedMove:
                 f'{motion.end:g} s'
             )
         count = whole('count', count)
-        if not 0.0 < number_or_nan(caution) < 1.0:
-            raise SettingError(f'caution = {shortened(repr(caution), 60)} must be between 0 and 1')
+        if not 0.0 < number_or_nan(regularization) < 1.0:
+            raise SettingError(
+                f'regularization = {shortened(repr(regularization), 60)} must be between 0 and 1'
+            )
         self.motion, self.duration = motion, float(duration)
-        joints = motion.corners.shape[1]
+        joints = motion.knot_positions.shape[1]
         self._paths = SplinePaths(np.zeros(joints), np.zeros(joints), count)
         self.weights = np.zeros((joints, count))
         self.gain: np.ndarray | None = None
         self.errors: list[float] = []  # root mean squares, one per trial
-        self.caution, self._least_caution = caution, MIN_CAUTION_SHARE * caution
+        self.regularization, self._min_regularization = (
+            regularization,
+            MIN_REGULARIZATION_SHARE * regularization,
+        )
         # (error, weights, errors of that trial)
         self._best: tuple[float, np.ndarray, np.ndarray] | None = None
 
     def reference(self, weights: np.ndarray | None = None) -> Callable[[float], np.ndarray]:
         """Return a function: time -> positions, velocities, accelerations (3, joints)."""
-        correction = self._paths.motion(
-            self.weights if weights is None else weights, self.duration
-        )
+        checked_weights = self.weights if weights is None else array_or_nan(weights)
+        if checked_weights.shape != self.weights.shape or not np.isfinite(checked_weights).all():
+            raise SettingError(f'weights must be finite numbers {self.weights.shape}')
+        correction = self._paths.motion(checked_weights, self.duration)
         motion = self.motion
         return lambda t: motion.sample(t) + correction.sample(t)
 
     def model(
-        self, run: Callable[[Callable[[float], np.ndarray]], ArrayLike], *, nudge: float
+        self, run: Callable[[Callable[[float], np.ndarray]], ArrayLike], *, weight_step: float
     ) -> np.ndarray:
         """
         Determine the lifted gain by trials of a model, one for each weight.
 
         :param run: function from a reference to errors, rows by sample (t, outputs).
-        :param nudge: change of a weight [rad, m].
+        :param weight_step: change of a weight in these trials [rad, m].
         """
+        if not callable(run):
+            raise SettingError(
+                f'run = {shortened(repr(run), 60)} must be a function from a reference to errors'
+            )
+        if not 0.0 < abs(number_or_nan(weight_step)) < np.inf:
+            raise SettingError(
+                f'weight_step = {shortened(repr(weight_step), 60)} must be finite and not 0'
+            )
         nominal = np.asarray(run(self.reference()), float)
         columns = []
         for k in range(self.weights.size):
             weights = self.weights.copy()
-            weights.flat[k] += nudge
-            columns.append((np.ravel(run(self.reference(weights))) - nominal.ravel()) / nudge)
+            weights.flat[k] += weight_step
+            columns.append(
+                (np.ravel(run(self.reference(weights))) - nominal.ravel()) / weight_step
+            )
         self.gain = gain = np.array(columns).T
         if not np.isfinite(gain).all() or not gain.any():
             raise SettingError(
@@ -116,7 +137,7 @@ class RepeatedMove:
         """
         if self.gain is None:
             raise SettingError('there is no gain yet: let `model` find it first')
-        errors = np.asarray(errors, float).ravel()
+        errors = array_or_nan(errors).ravel()
         if errors.size != len(self.gain):
             raise SettingError(f'a trial has {len(self.gain)} errors, and not {errors.size}')
         if not np.isfinite(errors).all():
@@ -124,15 +145,17 @@ class RepeatedMove:
         rms = float(np.sqrt(np.mean(errors**2)))
         self.errors.append(rms)
         if self._best is not None and rms > REJECTION_RATIO * self._best[0]:
-            self.caution = min(CAUTION_INCREASE * self.caution, 1.0)
+            self.regularization = min(REGULARIZATION_INCREASE * self.regularization, 1.0)
         else:
-            self.caution = max(CAUTION_DECREASE * self.caution, self._least_caution)
+            self.regularization = max(
+                REGULARIZATION_DECREASE * self.regularization, self._min_regularization
+            )
         best = self._best
         if best is None or rms < best[0]:
             best = rms, self.weights.copy(), errors
         _, weights, errors = self._best = best
         square = self.gain.T @ self.gain
-        square += self.caution * np.linalg.norm(square, 2) * np.eye(len(square))
+        square += self.regularization * np.linalg.norm(square, 2) * np.eye(len(square))
         change = np.linalg.solve(square, self.gain.T @ errors)
         self.weights = weights - change.reshape(weights.shape)
         return rms

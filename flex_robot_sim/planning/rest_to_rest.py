@@ -60,7 +60,7 @@ NEW_SLOPES_RATIO, STAGNATION_RATIO = 0.4, 0.9  # cost over the best one: compute
 RESIDUAL_GOAL = 0.003  # target residual vibration, over minimum jerk
 MAX_RESIDUAL = 0.05  # of an acceptable plan
 WEIGHT_STEP = 0.02  # finite difference of a weight, over the longest travel
-WEIGHTS = {'ringing': 300.0, 'beyond': 30.0, 'weights': 0.1}
+WEIGHTS = {'residual': 300.0, 'beyond': 30.0, 'weights': 0.1}
 DURATION_TOLERANCE = 0.02  # relative, of the shortest duration
 MAX_DURATION_RATIO = 64.0  # largest trial duration, over the first guess
 
@@ -98,10 +98,10 @@ class Plan:
 
     motion: Motion  # of the drives, which begins at 0
     duration: float  # [s]
-    ringing: float  # residual amplitude, over that of minimum jerk
+    residual_vibration: float  # amplitude at the end, over that of minimum jerk
     times: np.ndarray  # (t,)          of the efforts                              [s]
     efforts: np.ndarray  # (t, joints)   of the drives                           [N m, N]
-    use: dict  # 'effort of "elbow"' -> largest share of that limit
+    limit_usage: dict  # 'effort of "elbow"' -> largest share of that limit
     joint_names: tuple
 
     def effort(self, t: float) -> np.ndarray:
@@ -139,7 +139,7 @@ def plan_move(
 
         arm, limits = frs.load('single_link'), frs.planning.PlanLimits(acceleration=(20.0,))
         plan = frs.planning.plan_move(arm, [0.0], [0.3], duration=0.9, limits=limits)
-        plan.ringing, plan.use                      # residual vibration, used shares of limits
+        plan.residual_vibration, plan.limit_usage   # relative amplitude, used shares of limits
         plan.motion.sample(0.3), plan.effort(0.3)
     """
     expect_arm(arm)
@@ -169,10 +169,10 @@ def plan_move(
             f'{MIN_DURATION_S:g} to {MAX_DURATION_S:g} s'
         )
     plan = planner.plan(float(duration))
-    complaint = planner.complaint(plan)
-    if complaint:
+    violation = planner.violation(plan)
+    if violation:
         raise SettingError(
-            f'a move in {duration:g} s is not possible: {complaint}. Take more '
+            f'a move in {duration:g} s is not possible: {violation}. Take more '
             'time, or leave the duration out for the shortest one'
         )
     refuse_curve_beyond_stops(arm, plan.motion)
@@ -259,10 +259,10 @@ class _Planner:
         )
         longest = MAX_DURATION_RATIO * duration
         low, plan = 0.0, self._plan_warm_started(duration)
-        while self.complaint(plan):
+        while self.violation(plan):
             if duration > longest:
                 raise SettingError(
-                    f'no duration up to {longest:.3g} s is long enough: {self.complaint(plan)}'
+                    f'no duration up to {longest:.3g} s is long enough: {self.violation(plan)}'
                 )
             low, duration = duration, 1.3 * duration
             plan = self._plan_warm_started(duration)
@@ -272,7 +272,7 @@ class _Planner:
             plan = self._plan_warm_started(
                 (low * best.duration) ** 0.5 if low else best.duration / 1.3
             )
-            if self.complaint(plan):
+            if self.violation(plan):
                 low = plan.duration
             else:
                 best = plan
@@ -283,10 +283,10 @@ class _Planner:
         """Return a Plan that starts from the last good one, or else from minimum jerk."""
         previous = self._weights
         plan = self.plan(duration)
-        if self.complaint(plan) and previous.any():
+        if self.violation(plan) and previous.any():
             self._weights = np.zeros_like(previous)
             plan = self.plan(duration)
-        if self.complaint(plan):
+        if self.violation(plan):
             self._weights = previous
         return plan
 
@@ -303,8 +303,8 @@ class _Planner:
             motion = self.paths.motion(weights, duration)
             response = self._simulate(motion, duration)
             residual, shares = self._residual(response) / scale, self._limit_shares(response)
-            ringing, excess = np.linalg.norm(residual), max(shares.max(initial=0.0) - 1.0, 0.0)
-            cost = ringing + 3 * excess
+            vibration, excess = np.linalg.norm(residual), max(shares.max(initial=0.0) - 1.0, 0.0)
+            cost = vibration + 3 * excess
             if best is not None and slopes is not None:
                 slopes = _corrected_slopes(
                     slopes,
@@ -337,14 +337,14 @@ class _Planner:
             self.arm.joint_names,
         )
 
-    def complaint(self, plan):
+    def violation(self, plan):
         """Line about a violated limit of a Plan, or ''."""
-        name, share = max(plan.use.items(), key=lambda item: item[1], default=('', 0.0))
+        name, share = max(plan.limit_usage.items(), key=lambda item: item[1], default=('', 0.0))
         if share > 1.0:
             return f'the {name} would be {share:.3g} times its limit'
-        if plan.ringing > MAX_RESIDUAL:
+        if plan.residual_vibration > MAX_RESIDUAL:
             tight = f', because the {name} is at its limit' if share > LIMIT_SHARE - 0.02 else ''
-            return f'{plan.ringing:.2g} of the ringing would be left{tight}'
+            return f'{plan.residual_vibration:.2g} of the residual vibration would be left{tight}'
         return ''
 
     def _simulate(self, motion, duration, coarser=1.0):
@@ -389,15 +389,15 @@ class _Planner:
 
     def _peaks(self, response):
         """Largest share of every limit, by name."""
-        use = {}
+        usage = {}
         for name, row in self._limit_ratios(response):
             for joint, peak in zip(self.arm.joint_names, np.abs(row).max(axis=0)):
-                use[f'{name} of "{joint}"'] = float(peak)
-        use.update(
+                usage[f'{name} of "{joint}"'] = float(peak)
+        usage.update(
             (f'deflection of "{link}"', float(share))
             for link, share in self._deflection_shares(response).items()
         )
-        return use
+        return usage
 
     def _deflection_shares(self, response):
         if not np.isfinite(self.deflection):
@@ -409,7 +409,7 @@ class _Planner:
 
     def _slopes(self, weights, duration, scale):
         """Slopes of residual and limit shares with the weights."""
-        nudge = WEIGHT_STEP * self.distance
+        step = WEIGHT_STEP * self.distance
         response = self._simulate(
             self.paths.motion(weights, duration), duration, SLOPE_STEP_FACTOR
         )
@@ -417,19 +417,19 @@ class _Planner:
         out = np.zeros((residual.size + shares.size, weights.size))
         for k in np.flatnonzero(np.repeat(self.goal != self.start, SPLINES_PER_JOINT)):
             changed = weights.copy()
-            changed.flat[k] += nudge
+            changed.flat[k] += step
             response = self._simulate(
                 self.paths.motion(changed, duration), duration, SLOPE_STEP_FACTOR
             )
-            out[: residual.size, k] = (self._residual(response) / scale - residual) / nudge
-            out[residual.size :, k] = (self._limit_shares(response) - shares) / nudge
+            out[: residual.size, k] = (self._residual(response) / scale - residual) / step
+            out[residual.size :, k] = (self._limit_shares(response) - shares) / step
         return out[: residual.size], out[residual.size :]
 
     def _corrected(self, weights, residual, shares, slopes):
         """Weights for which the linear model has no residual and violates no limit."""
         current, residual_weight, limit_weight = (
             weights.ravel(),
-            WEIGHTS['ringing'],
+            WEIGHTS['residual'],
             WEIGHTS['beyond'],
         )
         regularisation = WEIGHTS['weights'] / self.distance * np.eye(current.size)

@@ -257,9 +257,9 @@ class SimulationLoop:
             self.crash = error
 
     def _run_until_stopped(self):
-        complaint = use_realtime_priority(self._is_paced * self.settings.realtime_priority)
-        if complaint:
-            self.events.put(('info', complaint))
+        warning = use_realtime_priority(self._is_paced * self.settings.realtime_priority)
+        if warning:
+            self.events.put(('info', warning))
         self.pacer.restart(self._clock())
         while not self._stopping:
             wait = self.turn()

@@ -10,15 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
-from flex_robot_sim.description import read_text
 from flex_robot_sim.display.description import undeformed_tip
 from flex_robot_sim.display.turns import quaternion, quaternion_about
-from flex_robot_sim.model.assembly import build_arm
+from flex_robot_sim.model.described_text import described_text
 from flex_robot_sim.recording.mcap_file import RecordingWriter
 from flex_robot_sim.recording.messages import SECOND, TEXTS, joint_state, pose, text
 from flex_robot_sim.ros import topics
 from flex_robot_sim.ros.topics import Topic, topic_words
-from flex_robot_sim.util.exceptions import UsageError
 
 if TYPE_CHECKING:
     from flex_robot_sim.model.arm_model import ArmModel
@@ -32,7 +30,7 @@ class SimulationRecording:
 
     def __init__(self, path: str | Path, arm: ArmModel, is_settled: bool = False) -> None:
         """Begin the file, or raise UsageError; `is_settled`: efforts are means, see `settle`."""
-        _expect_described(arm)
+        description = described_text(arm)
         self._writer = RecordingWriter(
             path,
             {**about(arm), **({'efforts': MEAN_EFFORTS} if is_settled else {})},
@@ -44,7 +42,7 @@ class SimulationRecording:
         self._topic_words = topic_words(arm.tips)
         self._pending: list[tuple[Topic, int, bytes | Callable[[np.ndarray], bytes]]] = []
         self._effort = np.zeros(len(arm.joint_names))
-        self._send(topics.ROBOT_DESCRIPTION, 0, text(arm.description.text))
+        self._send(topics.ROBOT_DESCRIPTION, 0, text(description))
 
     def note(self, node: str, parameters: Mapping[str, Any]) -> None:
         """Add the parameters that a node would have in the same run."""
@@ -134,19 +132,6 @@ class SimulationRecording:
             ),
             stamp,
             data,
-        )
-
-
-def _expect_described(arm):
-    """Raise UsageError if the URDF of an arm, which a recording contains, has other numbers."""
-    description = arm.description
-    read, built = (
-        build_arm(one, arm.coupling).arrays for one in (read_text(description.text), description)
-    )
-    if not all(np.array_equal(*values, equal_nan=True) for values in zip(read, built)):
-        raise UsageError(
-            f'{description.name}: parameters differ from those of its URDF, which a '
-            'recording contains. Write them into the URDF, and load it.'
         )
 
 

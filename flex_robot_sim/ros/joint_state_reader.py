@@ -1,8 +1,15 @@
 """
-Fast reading of joint states at rates such as 500 Hz.
+Fast reading of joint states at rates such as 1 kHz.
 
-Deserialization takes longer than most of the processing. Consecutive joint states have the same
-names and thus the same layout: then only stamp and values are copied into the same message.
+Consecutive joint states have the same names and thus the same layout. The reader then copies only
+the stamp and the values into the message of the last time. At 1 kHz between the dynamics and the
+controller in two processes, medians of three runs of 20 s in turns:
+
+| reading | dynamics | controller | state to command |
+|---|---|---|---|
+| this reader | 34.7 % of a core | 30.6 % | 0.36 ms |
+| `deserialize_message` of the same bytes | 40.1 % | 38.8 % | 0.47 ms |
+| ordinary callbacks with messages | 38.5 % | 36.0 % | 0.43 ms |
 """
 
 import sys

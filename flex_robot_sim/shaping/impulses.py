@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flex_robot_sim.model.arguments import is_known
+from flex_robot_sim.model.arguments import is_known, number_or_nan
 from flex_robot_sim.shaping.fir_coefficients import fir_coefficients
 from flex_robot_sim.shaping.poles import check_mode, pole_of, response_of
 from flex_robot_sim.shaping.sampled_positions import (
@@ -26,7 +26,7 @@ from flex_robot_sim.shaping.sampled_positions import (
     convolved_samples,
     extended_times,
 )
-from flex_robot_sim.util.exceptions import SettingError
+from flex_robot_sim.util.exceptions import SettingError, shortened
 from flex_robot_sim.util.settings import Settings, setting
 
 NO_SHAPER, SI, AUTO = 'none', 'si', 'auto'  # SI: for bands of frequencies; AUTO: the recommended
@@ -94,6 +94,10 @@ class Shaper:
 
     def insensitivity(self, frequency: float) -> float:
         """Width of the band about a frequency [Hz] with TOLERANCE, over that frequency."""
+        if not 0.0 < number_or_nan(frequency) < math.inf:
+            raise SettingError(
+                f'frequency = {shortened(repr(frequency), 60)} must be > 0 and finite [Hz]'
+            )
         grid = frequency * np.linspace(0.0, 3.0, 6001)[1:]
         above = self.vibration(grid) > TOLERANCE * (1 + 1e-9)
         middle = int(np.argmin(np.abs(grid - frequency)))

@@ -11,13 +11,22 @@ from flex_robot_sim.util.exceptions import SettingError, shortened
 
 def pole_of(frequency: ArrayLike, ratio: ArrayLike = 0.0) -> np.ndarray:
     """Rate s [1/s] of exp(s t), of a mode of a natural frequency [Hz] and a damping ratio."""
-    rate, ratio = 2 * np.pi * np.asarray(frequency, float), np.asarray(ratio, float)
+    try:
+        rate, ratio = 2 * np.pi * np.asarray(frequency, float), np.asarray(ratio, float)
+    except (TypeError, ValueError):
+        raise SettingError(
+            f'frequency = {shortened(repr(frequency), 60)} [Hz] and '
+            f'ratio = {shortened(repr(ratio), 60)} must be numbers'
+        ) from None
     return -ratio * rate + 1j * rate * np.sqrt(1 - ratio**2)
 
 
 def response_of(times: np.ndarray, amplitudes: np.ndarray, pole: ArrayLike) -> np.ndarray:
     """Transfer function (S1) of impulses at complex rates s, of any shape [1/s]."""
-    return np.exp(-np.asarray(pole)[..., None] * times) @ amplitudes
+    poles = np.asarray(pole)
+    if poles.dtype.kind not in 'fciu':
+        raise SettingError(f'pole = {shortened(repr(pole), 60)} must be a number [1/s]')
+    return np.exp(-poles[..., None] * times) @ amplitudes
 
 
 def check_period(period: float) -> None:

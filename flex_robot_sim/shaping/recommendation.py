@@ -17,6 +17,7 @@ from flex_robot_sim.analysis import mode_table
 from flex_robot_sim.analysis.joint_space_inertia import poses_within
 from flex_robot_sim.analysis.natural_modes import modes
 from flex_robot_sim.analysis.statics import equilibrium
+from flex_robot_sim.model.arguments import array_or_nan, expect_arm, expect_kind
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.shaping.impulses import TOLERANCE
 from flex_robot_sim.shaping.shaper_comparison import (
@@ -43,20 +44,20 @@ class Recommendation(NamedTuple):
     Example::
 
         found = frs.shaping.recommend(frs.load('single_link'), [[0.3]])
-        [(one.name, one.added, one.vibration) for one in found.found]
+        [(one.name, one.added_time, one.vibration) for one in found.candidates]
         found.choice.shaper.times
     """
 
     cases: list  # [ModeCase]; empty: no vibration
-    found: list  # [ShaperCandidate], the unshaped motion first
+    candidates: list  # [ShaperCandidate], the unshaped motion first
     best: int  # row of the recommended one; 0: no shaper helps
     moves: int  # number of trial moves; 0 for a single pose
-    why: str = ''  # why no shaper meets the tolerance, if known
+    reason: str = ''  # why no shaper meets the tolerance, if known
 
     @property
     def choice(self) -> ShaperCandidate:
         """The recommended candidate."""
-        return self.found[self.best]
+        return self.candidates[self.best]
 
     def refuse_none(self, arm: ArmModel) -> None:
         """Raise SettingError if an arm does not vibrate, or if no shaper helps."""
@@ -64,9 +65,9 @@ class Recommendation(NamedTuple):
         if not self.cases:
             raise SettingError(f'nothing of {name} rings: it needs no shaper')
         if self.best == 0:
-            why = f', as {self.why}' if self.why else ''
+            reason = f', as {self.reason}' if self.reason else ''
             raise SettingError(
-                f'no shaper helps {name}: each leaves as much as none or more{why}. Take none'
+                f'no shaper helps {name}: each leaves as much as none or more{reason}. Take none'
             )
 
 
@@ -78,7 +79,7 @@ def recommend(
     gains: tuple[ArrayLike, ArrayLike] | None = None,
     uncertainty: float = DEFAULT_UNCERTAINTY,
     tolerance: float = TOLERANCE,
-    allowed: float = 5e-4,
+    allowed_vibration: float = 5e-4,
     fixed: bool = False,
 ) -> Recommendation:
     """
@@ -91,19 +92,28 @@ def recommend(
     :param gains: (stiffness, damping) of the servo; None: the joints are locked.
     :param uncertainty: relative error of the frequencies.
     :param tolerance: allowed residual vibration, relative to the unshaped one.
-    :param allowed: vibration of the tool for which accelerations are compared [m].
+    :param allowed_vibration: of the tool, for which accelerations are compared [m].
     :param fixed: whether the delays must be the same in all poses.
 
     Example::
 
         arm = frs.load('single_link')
         found = frs.shaping.recommend(arm, [[0.3]])
-        found.choice.name, found.choice.added, found.choice.vibration
+        found.choice.name, found.choice.added_time, found.choice.vibration
         shaped = found.choice.shaper.shape([0.0, 1e-3, 2e-3], [0.0, 0.1, 0.2])
     """
-    chosen = (
-        None if poses is None or not np.size(poses) else np.atleast_2d(np.asarray(poses, float))
-    )
+    expect_arm(arm)
+    chosen = None if poses is None else np.atleast_2d(array_or_nan(poses))
+    if chosen is not None and not chosen.size:
+        chosen = None
+    if chosen is not None and (
+        chosen.shape[1:] != (len(arm.joint_names),) or not np.isfinite(chosen).all()
+    ):
+        raise SettingError(
+            f'poses must be rows of {len(arm.joint_names)} finite numbers, in this order: '
+            f'{", ".join(arm.joint_names)}'
+        )
+    expect_kind('payloads', payloads, Sequence, 'a list of None and (link, mass [kg])')
     payloads = tuple(payloads) or (None,)
     poses = poses_within(arm, DEFAULT_POSES)[:DEFAULT_POSES] if chosen is None else chosen
     cases = cases_of(arm, poses, payloads, gains)
@@ -118,16 +128,16 @@ def recommend(
         cases,
         uncertainty,
         tolerance,
-        allowed,
+        allowed_vibration,
         fixed,
         None if moves is None else moves.residual_vibration,
     )
-    why = (
+    reason = (
         ''
         if meets_tolerance(candidates[best], tolerance)
         else slow_servo_diagnosis(arm, poses[0], gains)
     )
-    return Recommendation(cases, candidates, best, 0 if moves is None else len(moves), why)
+    return Recommendation(cases, candidates, best, 0 if moves is None else len(moves), reason)
 
 
 def cases_of(

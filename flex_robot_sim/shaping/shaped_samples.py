@@ -40,6 +40,8 @@ def shaped_motion(shaper: Shaper, motion: Motion) -> Motion:
         shaped = frs.shaping.shaped_motion(frs.shaping.zvd(2.7), motion)
         shaped.end                                  # later by the duration of the shaper
     """
+    if not isinstance(shaper, Shaper):
+        raise SettingError(f'shaper = {shortened(repr(shaper), 60)} must be a Shaper')
     if not isinstance(motion, Motion):
         raise SettingError(
             f'{shortened(repr(motion), 60)} is no Motion: set points in an array '

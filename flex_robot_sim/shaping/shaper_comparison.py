@@ -15,10 +15,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from flex_robot_sim.model.arguments import number_or_nan
 from flex_robot_sim.shaping import impulses
 from flex_robot_sim.shaping.shaper_stages import for_frequency, units_of
 from flex_robot_sim.shaping.specified_insensitivity import Band, for_modes, si
-from flex_robot_sim.util.exceptions import SettingError
+from flex_robot_sim.util.exceptions import SettingError, shortened
 from flex_robot_sim.util.summary import summarized
 
 SI_TOLERANCE_SHARES = 0.4, 0.2  # design tolerances of `si` by pose, over the tolerance
@@ -54,10 +55,10 @@ class ShaperCandidate(NamedTuple):
     shaper: impulses.Shaper
     vibration: float  # largest residual vibration, over the unshaped one
     acceleration: float  # of the tool at the allowed vibration                   [m/s2]
-    added: float  # time, maximum                                             [s]
+    added_time: float  # maximum                                             [s]
     design: StageDesign | None = None  # if delays follow the pose; `shaper` is that of the first
     units: tuple = ()  # of a shaper by pose, as of `shaper_stages.units_of`
-    moving: float = np.nan  # largest vibration in trial moves (lower bound); nan: not tried
+    move_vibration: float = np.nan  # largest one in trial moves (lower bound); nan: not tried
 
     @property
     def follows(self) -> bool:
@@ -74,7 +75,7 @@ def compare_shapers(
     cases: Sequence[ModeCase],
     uncertainty: float = 0.1,
     tolerance: float = impulses.TOLERANCE,
-    allowed: float = 5e-4,
+    allowed_vibration: float = 5e-4,
     fixed: bool = False,
     trial: Callable[[ShaperCandidate, float], float] | None = None,
 ) -> tuple[list[ShaperCandidate], int]:
@@ -83,27 +84,33 @@ def compare_shapers(
 
     :param cases: [ModeCase] of the same number of modes.
     :param uncertainty: relative error of the frequencies.
-    :param allowed: negligible vibration of the tool [m].
+    :param allowed_vibration: negligible vibration of the tool [m].
     :param fixed: whether delays must be constant, for instance if the pose is unknown.
     :param trial: residual vibration of a candidate in moves of the nonlinear arm, which decides;
         as of `ValidationMoves.residual_vibration`.
     """
-    if not 0.0 <= uncertainty < 0.5:
+    if not 0.0 <= number_or_nan(uncertainty) < 0.5:
         raise SettingError(
-            f'uncertainty = {uncertainty!r} of frequencies must be at least 0 and below 0.5'
+            f'uncertainty = {shortened(repr(uncertainty), 60)} of frequencies must be at least '
+            '0 and below 0.5'
         )
-    if not 0.0 < tolerance < 0.5:
-        raise SettingError(f'tolerance = {tolerance!r} of vibration must lie between 0 and 0.5')
-    if not 0.0 < allowed < np.inf:
-        raise SettingError(f'allowed = {allowed!r} m of vibration must be above 0')
+    if not 0.0 < number_or_nan(tolerance) < 0.5:
+        raise SettingError(
+            f'tolerance = {shortened(repr(tolerance), 60)} of vibration must lie between 0 and 0.5'
+        )
+    if not 0.0 < number_or_nan(allowed_vibration) < np.inf:
+        raise SettingError(
+            f'allowed_vibration = {shortened(repr(allowed_vibration), 60)} must be > 0 and '
+            'finite [m]'
+        )
     candidates = [
-        evaluate_shaper(shaper, cases, uncertainty, allowed)
+        evaluate_shaper(shaper, cases, uncertainty, allowed_vibration)
         for shaper in [impulses.NONE, *_fixed_shapers(cases, uncertainty, tolerance)]
     ]
     frequencies = np.array([case.frequencies for case in cases])
     spread = (frequencies.max(axis=0) / frequencies.min(axis=0)).max()  # of one mode
     if spread > MIN_FREQUENCY_SPREAD and not fixed:
-        candidates += _candidates_by_pose(cases, uncertainty, tolerance, allowed)
+        candidates += _candidates_by_pose(cases, uncertainty, tolerance, allowed_vibration)
     if trial is not None:
         candidates = try_moves(candidates, trial, tolerance)
     return candidates, recommended_row(candidates, tolerance)
@@ -115,12 +122,14 @@ def recommended_row(
     """Row of the candidate that the rule selects; 0, no shaper, if none helps."""
     rows = _rows(candidates)
     acceptable = [k for k in rows if _is_acceptable(candidates[k], tolerance)]
-    tried = [k for k in rows if np.isfinite(candidates[k].moving)]
+    tried = [k for k in rows if np.isfinite(candidates[k].move_vibration)]
     if tried:
-        acceptable = [k for k in tried if candidates[k].moving <= MAX_MOVE_SHARE * tolerance]
+        acceptable = [
+            k for k in tried if candidates[k].move_vibration <= MAX_MOVE_SHARE * tolerance
+        ]
     if acceptable:
-        return min(acceptable, key=lambda k: candidates[k].added)
-    vibration = {k: candidates[k].moving for k in tried} or {
+        return min(acceptable, key=lambda k: candidates[k].added_time)
+    vibration = {k: candidates[k].move_vibration for k in tried} or {
         k: candidates[k].vibration for k in rows
     }
     best = min(vibration, key=lambda k: vibration[k])
@@ -129,7 +138,7 @@ def recommended_row(
 
 def meets_tolerance(candidate: ShaperCandidate, tolerance: float = impulses.TOLERANCE) -> bool:
     """Whether a candidate meets the tolerance in all cases and moves."""
-    return _is_acceptable(candidate, tolerance) and not candidate.moving > tolerance
+    return _is_acceptable(candidate, tolerance) and not candidate.move_vibration > tolerance
 
 
 def try_moves(
@@ -141,18 +150,18 @@ def try_moves(
     candidates = [*candidates]
     order = sorted(
         (k for k in _rows(candidates) if _is_acceptable(candidates[k], tolerance)),
-        key=lambda k: candidates[k].added,
+        key=lambda k: candidates[k].added_time,
     )
     limit = MAX_MOVE_SHARE * tolerance
     for k in order:
-        candidates[k] = candidates[k]._replace(moving=trial(candidates[k], limit))
-        if candidates[k].moving <= limit:
+        candidates[k] = candidates[k]._replace(move_vibration=trial(candidates[k], limit))
+        if candidates[k].move_vibration <= limit:
             return candidates
     # none passes: the one with the least vibration is probably a long one
     lowest = np.inf
     for k in reversed(order):
-        candidates[k] = candidates[k]._replace(moving=trial(candidates[k], lowest))
-        lowest = min(lowest, candidates[k].moving)
+        candidates[k] = candidates[k]._replace(move_vibration=trial(candidates[k], lowest))
+        lowest = min(lowest, candidates[k].move_vibration)
     return candidates
 
 
@@ -168,7 +177,10 @@ def _is_acceptable(candidate, tolerance):
 
 
 def evaluate_shaper(
-    shaper: impulses.Shaper, cases: Sequence[ModeCase], uncertainty: float, allowed: float
+    shaper: impulses.Shaper,
+    cases: Sequence[ModeCase],
+    uncertainty: float,
+    allowed_vibration: float,
 ) -> ShaperCandidate:
     """Return the ShaperCandidate of a Shaper."""
     vibration, response = 0.0, 0.0
@@ -179,11 +191,14 @@ def evaluate_shaper(
             # a step of acceleration doubles the deflection
             response = max(response, float(2 * mode_vibration.sum()))
     return ShaperCandidate(
-        shaper, vibration, allowed / response if response > 0 else np.inf, shaper.duration
+        shaper,
+        vibration,
+        allowed_vibration / response if response > 0 else np.inf,
+        shaper.duration,
     )
 
 
-def _candidates_by_pose(cases, uncertainty, tolerance, allowed):
+def _candidates_by_pose(cases, uncertainty, tolerance, allowed_vibration):
     """Yield candidates whose delays follow the pose, as `stages_of` makes them."""
     poses: dict[int, list] = {}
     for k, case in enumerate(cases):
@@ -217,7 +232,7 @@ def _candidates_by_pose(cases, uncertainty, tolerance, allowed):
                 ),
                 group,
                 uncertainty,
-                allowed,
+                allowed_vibration,
             )
             for middle, group in zip(middles, groups)
         ]
@@ -225,7 +240,7 @@ def _candidates_by_pose(cases, uncertainty, tolerance, allowed):
             candidates[0].shaper,
             max(candidate.vibration for candidate in candidates),
             min(candidate.acceleration for candidate in candidates),
-            max(candidate.added for candidate in candidates),
+            max(candidate.added_time for candidate in candidates),
             design,
             tuple(units),
         )

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from flex_robot_sim.analysis import mode_table
 from flex_robot_sim.analysis.joint_space_inertia import poses_within
-from flex_robot_sim.model.arguments import checked, expect_arm
+from flex_robot_sim.model.arguments import array_or_nan, checked, expect_arm, expect_one_of
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.shaping import impulses
 from flex_robot_sim.shaping.online_shaper import OnlineShaper
@@ -25,7 +25,7 @@ from flex_robot_sim.shaping.sampled_positions import ShapedPositions, checked_ti
 from flex_robot_sim.shaping.shaper_comparison import ModeCase, StageDesign, compare_shapers
 from flex_robot_sim.shaping.shaper_stages import stages_of
 from flex_robot_sim.shaping.specified_insensitivity import for_modes
-from flex_robot_sim.util.exceptions import SettingError
+from flex_robot_sim.util.exceptions import SettingError, shortened
 
 MODE_POSES = 6  # number of poses for the shares of modes
 MAX_CYCLES_PER_SAMPLE = 0.49  # highest mode that a sampled shaper can cancel
@@ -261,9 +261,13 @@ def design_for_arm(
     # imports the simulation, which a joint controller does not need
     from flex_robot_sim.shaping.recommendation import following, recommend
 
+    expect_one_of('kind', kind, (impulses.NO_SHAPER, impulses.AUTO, *impulses.KINDS))
     if kind == impulses.NO_SHAPER:
         return ShaperSpecification(impulses.NO_SHAPER)
-    payloads = tuple((arm.tool, float(mass)) for mass in masses) or (None,)
+    checked_masses = array_or_nan(masses)
+    if checked_masses.ndim != 1 or not np.isfinite(checked_masses).all():
+        raise SettingError(f'masses = {shortened(repr(masses), 60)} must be finite numbers [kg]')
+    payloads = tuple((arm.tool, mass) for mass in checked_masses.tolist()) or (None,)
     design = StageDesign(kind, 0.05)
     if kind == impulses.AUTO:
         recommendation = recommend(arm, payloads=payloads, gains=gains)

@@ -148,7 +148,7 @@ class TrajectoryShaper:
         new = pieces.motion(present, elapsed, first)
         self._refuse_beyond_limits(trajectory, new)
         if old is None:
-            shaper = self._shaper(new.corners[-1], present[0], cut)
+            shaper = self._shaper(new.knot_positions[-1], present[0], cut)
         elif isinstance(old.shaper, PoseDependentShaper):
             shaper = old.shaper.advanced(old.motion, now)
         else:
@@ -224,7 +224,7 @@ class TrajectoryShaper:
             first = dict(zip(trajectory.names, trajectory.positions[0]))
         goal = {}
         if self._state is not None:
-            goal = dict(zip(self._state.joints, self._state.motion.corners[-1]))
+            goal = dict(zip(self._state.joints, self._state.motion.knot_positions[-1]))
         return np.array([self._start_of(name, first.get(name), goal.get(name)) for name in joints])
 
     def _start_of(self, name, first, goal):
@@ -272,7 +272,7 @@ class TrajectoryShaper:
             return None
         limits = (
             VELOCITY_MARGIN
-            * np.maximum(pieces.later_pieces(-1.0).fastest().max(axis=0), np.abs(present[1]))
+            * np.maximum(pieces.later_pieces(-1.0).max_speeds().max(axis=0), np.abs(present[1]))
             + REST_VELOCITY
         )
         if elapsed >= times[-1]:
@@ -284,7 +284,7 @@ class TrajectoryShaper:
             0,
         )
         while first < len(times):
-            ratios = pieces.first_piece(present, elapsed, first).fastest()[0] / limits
+            ratios = pieces.first_piece(present, elapsed, first).max_speeds()[0] / limits
             if ratios.max() < lowest:
                 lowest, best, name = ratios.max(), first, joints[int(np.argmax(ratios))]
             if lowest <= 1.0:

@@ -63,17 +63,25 @@ class PrescribedDrives:
         return lines
 
     def follow(
-        self, places: ArrayLike, rates: ArrayLike, efforts: np.ndarray | None
+        self, positions: ArrayLike, velocities: ArrayLike, efforts: np.ndarray | None
     ) -> tuple[np.ndarray, int]:
         """Move all drives along samples; return all coordinates (k, n), and the steps taken."""
-        places, rates = (np.ascontiguousarray(array_or_nan(table)) for table in (places, rates))
+        positions, velocities = (
+            np.ascontiguousarray(array_or_nan(table)) for table in (positions, velocities)
+        )
         simulated = self._simulated
         size, settings, work = len(simulated.arm.joint_names), simulated.settings, simulated.work
-        if places.ndim != 2 or places.shape != (len(places), size) or rates.shape != places.shape:
-            raise SettingError(f'places and rates of drives to follow must be (k, {size}) each')
-        if not np.isfinite([places, rates]).all() or not len(places):
+        if (
+            positions.ndim != 2
+            or positions.shape != (len(positions), size)
+            or velocities.shape != positions.shape
+        ):
             raise SettingError(
-                'places and rates of drives to follow must be finite, one row at least'
+                f'positions and velocities of drives to follow must be (k, {size}) each'
+            )
+        if not np.isfinite([positions, velocities]).all() or not len(positions):
+            raise SettingError(
+                'positions and velocities of drives to follow must be finite, one row at least'
             )
         if (
             settings.formulation != 'recursion'
@@ -84,8 +92,8 @@ class PrescribedDrives:
                 'drives that follow samples need the recursion, the scheme '
                 'implicit_midpoint, and no other motion that is prescribed'
             )
-        self._set_drives(enumerate(zip(places[0], rates[0])))
-        trajectory = np.tile(simulated.state.q, (len(places), 1))
+        self._set_drives(enumerate(zip(positions[0], velocities[0])))
+        trajectory = np.tile(simulated.state.q, (len(positions), 1))
         work.prescribed[:] = 1.0
         completed = advance_prescribed(
             simulated.arrays,
@@ -95,10 +103,10 @@ class PrescribedDrives:
             simulated.watch,
             work,
             simulated.motor_q,
-            places,
-            rates,
+            positions,
+            velocities,
             trajectory,
-            np.empty(places.shape) if efforts is None else efforts,
+            np.empty(positions.shape) if efforts is None else efforts,
         )
         work.prescribed[:] = work.prescribed_effort[:] = 0.0
         simulated.clear_step_history()

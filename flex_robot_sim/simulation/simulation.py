@@ -288,7 +288,7 @@ class Simulation(SimulationQueries, Recorder, CopiedByState):
         self.reports += self._drives.prescribe(joint, motion, self.time)
 
     def follow(
-        self, places: ArrayLike, rates: ArrayLike, efforts: np.ndarray | None = None
+        self, positions: ArrayLike, velocities: ArrayLike, efforts: np.ndarray | None = None
     ) -> np.ndarray:
         """
         Move all drives along samples, one step apart; return all coordinates (k, n).
@@ -296,11 +296,11 @@ class Simulation(SimulationQueries, Recorder, CopiedByState):
         It does the same as `prescribe` and `step`, in one call, which suits many moves in a row.
         Jumps of the samples count as work, as there, but are not reported.
 
-        :param places: drive positions (k, joints) [rad, m]; the drives start at the first row.
-        :param rates: drive velocities (k, joints) [rad/s, m/s].
+        :param positions: of the drives (k, joints) [rad, m]; the drives start at the first row.
+        :param velocities: of the drives (k, joints) [rad/s, m/s].
         :param efforts: receives the mean motor efforts before each sample, (k, joints) [N m, N].
         """
-        trajectory, completed = self._drives.follow(places, rates, efforts)
+        trajectory, completed = self._drives.follow(positions, velocities, efforts)
         start, self.time = self.time, self.time + completed * float(self.settings.time_step)
         self.reports += self._monitor.lines(completed, None, self.time, lambda step: start)
         if completed < len(trajectory) - 1:

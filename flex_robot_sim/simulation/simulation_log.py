@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import partial
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from flex_robot_sim.model.arguments import expect_kind, is_known
 from flex_robot_sim.simulation.quantities import (
     DEFAULT_QUANTITIES,
     labels_of,
@@ -145,9 +147,11 @@ class SimulationLog(Serializable, Mapping):
             raise SettingError(
                 'the log of a Batch has no plot: draw the log of one member, log.member(0).plot()'
             )
-        unknown = [name for name in names if name not in self]
+        unknown = [name for name in names if not is_known(name, self)]
         if unknown:
-            raise SettingError(self._unknown(unknown[0]))
+            raise SettingError(self._unknown(shortened(unknown[0], 60)))
+        if path is not None:
+            expect_kind('path', path, (str, PathLike), 'the path of a file .png, .pdf or .svg')
         panels = []
         for name in names or self:
             unit = unit_of(name)

@@ -10,8 +10,9 @@ from math import prod
 
 import numpy as np
 
+from flex_robot_sim.model.arguments import is_known
 from flex_robot_sim.sweeps.forms import Form
-from flex_robot_sim.util.exceptions import UsageError
+from flex_robot_sim.util.exceptions import UsageError, shortened
 
 METHODS = ('grid', 'latin', 'random')
 MAX_RUNS = 10_000_000
@@ -27,8 +28,10 @@ def runs_of(
     :param method: one of METHODS: all combinations, a Latin hypercube, or drawn one by one.
     :param count: number of runs of a hypercube or of random ones.
     """
-    if method not in METHODS:
-        raise UsageError(f'method = "{method}" must be one of {", ".join(METHODS)}.')
+    if not is_known(method, METHODS):
+        raise UsageError(
+            f'method = "{shortened(method, 60)}" must be one of {", ".join(METHODS)}.'
+        )
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
         raise UsageError(f'seed = {seed!r} must be a whole number, 0 or more.')
     if method == 'grid':

@@ -19,13 +19,13 @@ from numpy.typing import ArrayLike
 
 from flex_robot_sim.description import read_description
 from flex_robot_sim.description.robot import RobotDescription
-from flex_robot_sim.model.arguments import array_or_nan, whole
+from flex_robot_sim.model.arguments import array_or_nan, expect_kind, whole
 from flex_robot_sim.model.assembly import GRAVITY
 from flex_robot_sim.sweeps.case import Run, RunResult
 from flex_robot_sim.sweeps.journal import Journal
 from flex_robot_sim.sweeps.manoeuvre import Manoeuvre
 from flex_robot_sim.sweeps.plan import SweepPlan, Words, make_plan, run_part
-from flex_robot_sim.util.exceptions import SweepError, UsageError
+from flex_robot_sim.util.exceptions import SettingError, SweepError, UsageError, shortened
 
 PART_DURATION_S = 1.0  # target duration of a part of the runs                [s]
 MAX_RUNS_PER_PART = 1024  # limit of its size
@@ -80,8 +80,8 @@ def sweep(
     description = robot if isinstance(robot, RobotDescription) else read_description(robot)
     plan = make_plan(
         description,
-        vary or {},
-        scale or {},
+        {} if vary is None else vary,
+        {} if scale is None else scale,
         Manoeuvre() if run is None else run,
         method,
         count,
@@ -113,6 +113,13 @@ def run_plan(
 ) -> dict[str, np.ndarray]:
     """Run a SweepPlan, see `sweep`."""
     count = len(os.sched_getaffinity(0)) if workers is None else whole('workers', workers)
+    if folder is not None:
+        expect_kind('folder', folder, (str, os.PathLike), 'the path of a folder')
+    if executor is not None and not callable(getattr(executor, 'submit', None)):
+        raise SettingError(
+            f'executor = {shortened(repr(executor), 60)} must be an executor of '
+            'concurrent.futures, such as one of processes()'
+        )
     if executor is not None and not isinstance(plan.run, Manoeuvre):
         with _one_line_errors():
             _expect_sendable(plan, executor, watch)

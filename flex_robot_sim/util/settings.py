@@ -243,5 +243,5 @@ def _check(name, value, kind, *, help, unit, above, at_least, at_most, choices, 
         raise SettingError(f'{name} = {value!r} must be >= {at_least!r}: {about}')
     if at_most is not None and not value <= at_most:
         raise SettingError(f'{name} = {value!r} must be <= {at_most!r}: {about}')
-    if choices and value not in choices:
+    if choices and not (isinstance(value, kind) and value in choices):
         raise SettingError(f'{name} = {value!r} must be one of {", ".join(choices)}: {about}')

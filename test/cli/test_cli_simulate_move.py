@@ -26,7 +26,7 @@ def figures(capsys, *words):
     return json.loads(capsys.readouterr().out)
 
 
-def complaint(capsys, *words):
+def warning(capsys, *words):
     """Return the one-line error of a command."""
     assert main(list(words)) == 2
     out, err = capsys.readouterr()
@@ -51,7 +51,7 @@ def test_feedback_damps_the_residual_vibration_of_a_move(kind, capsys):
     words = ['simulate', 'single_link', '--to', '0.02', '--within', '0.5', '--seconds', '4']
     servo = ['--stiffness', '60', '--damping', '0.18']
     summary = figures(capsys, *words, *servo, '--feedback', kind)
-    assert summary['complaint'] == ''
+    assert summary['note'] == ''
     assert summary['residual_left'] < 0.3
     assert summary['time_added'] == pytest.approx(0.0, abs=1e-12)
 
@@ -101,7 +101,7 @@ def test_a_recommended_shaper_worse_than_none_is_rejected_for_the_move(tmp_path,
     file.write_text(text.replace('</robot>', f'<flexibility>{gears}</flexibility></robot>'))
     pose = {'--start': ','.join(['0.1'] * 6), '--to': ','.join(['0.4'] * 6)}
     words = [f'{option}={values}' for option, values in pose.items()]
-    line = complaint(
+    line = warning(
         capsys,
         'simulate',
         str(file),
@@ -197,7 +197,7 @@ def test_the_text_output_is_one_line(capsys):
     ids=str,
 )
 def test_an_impossible_option_is_one_line(words, line, capsys):
-    assert line in complaint(
+    assert line in warning(
         capsys, 'simulate', 'single_link', *words, *(SOFT if '--to' in words else ())
     )
 
@@ -209,10 +209,10 @@ def test_arms_without_vibration_or_gauges_are_reported(tmp_path, capsys):
     )
     blind.write_text(swinging_text(damping='0.1'))
     for kind in ('zvd', 'auto'):
-        assert 'it needs no shaper' in complaint(
+        assert 'it needs no shaper' in warning(
             capsys, 'simulate', str(stiff), '--to', '0.1', '--shaper', kind
         )
-    assert 'needs flex sensors' in complaint(
+    assert 'needs flex sensors' in warning(
         capsys, 'simulate', str(blind), '--to', '0.1,0.1', '--feedback', 'strain'
     )
 

@@ -131,7 +131,7 @@ def test_holding_is_said_of_an_arm_that_holds_and_not_of_one_that_is_too_soft():
         simulation = frs.Simulation(arm)
         simulation.set_state(pose)
         controller = JointController(arm, ControllerSettings(bandwidth=bandwidth))
-        assert (controller.servo.complaint == '') == (state == 'holding')
+        assert (controller.servo.warning == '') == (state == 'holding')
         feed(controller, simulation, 0.002)
         simulation.set_state(pose + 1e-3)
         for end in np.arange(0.1, 5.0, 0.1):

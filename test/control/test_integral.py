@@ -47,7 +47,7 @@ def growth(model, servo):
 def test_it_is_stable_in_random_poses_with_any_payload(name):
     arm, rng = frs.load(name), np.random.default_rng(3)
     servo = JointController(arm, SETTINGS).servo
-    assert servo.complaint == '' and (servo.integral > 0.0).all()
+    assert servo.warning == '' and (servo.integral > 0.0).all()
     poses = poses_within(arm, 6)
     for _ in range(8):
         pose = poses[0] + rng.uniform(0, 1, len(poses[0])) * (
@@ -69,7 +69,7 @@ def test_less_is_taken_where_the_arm_does_not_bear_it():
         )
         taken = 0.0 if servo.integral is None else servo.integral[0]
         assert taken == pytest.approx(part * share * 10.0)
-        assert bool(servo.complaint) == (part == 0)
+        assert bool(servo.warning) == (part == 0)
 
 
 @pytest.mark.parametrize('share', [0.0, 0.2])

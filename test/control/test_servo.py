@@ -60,7 +60,7 @@ def held(arm, servo, pose, push=None, payload=0.0, seconds=5.0, period=PERIOD):
 def test_an_arm_comes_to_rest_in_poses_that_nobody_has_looked_at(name):
     arm, random = arm_called(name), np.random.default_rng(11)
     servo = design_servo(arm, **SAMPLED._asdict())
-    assert servo.complaint == ''
+    assert servo.warning == ''
     for pose in drawn_poses(arm, random, 2):
         push = 0.02 * random.normal(size=pose.size) / np.sqrt(1 + norm(servo.stiffness))
         away, speed = held(arm, servo, pose, push)
@@ -85,11 +85,11 @@ def test_an_arm_that_no_gains_hold_is_told_with_rotors_that_help(name):
     # the motors of canadarm2 are made for orbit
     more = {'gravity': (0.0, 0.0, 0.0)} if name == 'canadarm2' else {}
     arm = frs.load(name, **more)
-    complaint = design_servo(arm, **SAMPLED._asdict()).complaint
+    warning = design_servo(arm, **SAMPLED._asdict()).warning
     start = f'no gains hold {name} by states every 2 ms: drives too light for what they move shake'
-    assert complaint.startswith(f'{start}. Give rotor_inertia to ')
-    assert complaint.endswith(' [kg m2, kg] and damping to what bends, or shorter periods')
-    advice = complaint.split('rotor_inertia to ', 1)[1].split(' [kg m2, kg]')[0]
+    assert warning.startswith(f'{start}. Give rotor_inertia to ')
+    assert warning.endswith(' [kg m2, kg] and damping to what bends, or shorter periods')
+    advice = warning.split('rotor_inertia to ', 1)[1].split(' [kg m2, kg]')[0]
     rotor = arm.arrays.rotor.copy()
     for words in advice.split(', '):
         j = arm.joint_names.index(words.split()[0])
@@ -103,7 +103,7 @@ def test_an_arm_that_no_gains_hold_is_told_with_rotors_that_help(name):
         gear_damping=arm.arrays.gear_damping
         + 5e-4 * np.where(arm.arrays.motor >= 0, arm.arrays.gear_stiffness, 0.0),
     )
-    assert design_servo(replace(arm, arrays=arrays), **SAMPLED._asdict()).complaint == ''
+    assert design_servo(replace(arm, arrays=arrays), **SAMPLED._asdict()).warning == ''
 
 
 def test_an_upright_arm_falls_below_the_rate_of_its_pendulum_and_stands_above():
@@ -121,8 +121,8 @@ def test_an_upright_arm_falls_below_the_rate_of_its_pendulum_and_stands_above():
     assert fit.fall_rate == pytest.approx(np.sqrt(9.81 / 0.5), rel=1e-6)
     for share, falls in ((0.98, True), (1.02, False)):
         stiffness = np.array([share * 3.0 * 9.81 * 0.5])
-        complaint = fit.evaluate(stiffness, np.array([inertia])).complaint
-        assert complaint == falls * (
+        warning = fit.evaluate(stiffness, np.array([inertia])).warning
+        assert warning == falls * (
             'test falls over: its weight is stiffer than its gains in some poses. Give a '
             'bandwidth of 1.1 Hz or more, or none'
         )
@@ -145,7 +145,7 @@ def test_a_damper_that_is_a_state_late_shakes_a_mass_from_its_closed_form_on(per
     fit = ServoFit(arm, one_period_late(period))
     for share, holds in ((0.95, True), (1.05, False)):
         damping = np.array([share * 0.4 / period])
-        assert (fit.evaluate(np.array([1e-3]), damping).complaint == '') == holds
+        assert (fit.evaluate(np.array([1e-3]), damping).warning == '') == holds
 
 
 def test_a_wish_is_met_where_nothing_is_in_the_way():
@@ -186,10 +186,10 @@ def test_friction_that_outweighs_inertia_sets_the_stiffness(dynamics, stiffness)
         gravity=(0.0, 0.0, 0.0),
     )
     servo = design_servo(wrist)
-    assert servo.complaint == '' and servo.stiffness[0] == pytest.approx(stiffness, rel=1e-9)
+    assert servo.warning == '' and servo.stiffness[0] == pytest.approx(stiffness, rel=1e-9)
     # a state late, it is as stiff as the light drive bears
     late = design_servo(wrist, **SAMPLED._asdict())
-    assert late.complaint == '' and 0.04 < late.stiffness[0] <= stiffness * (1 + 1e-9)
+    assert late.warning == '' and 0.04 < late.stiffness[0] <= stiffness * (1 + 1e-9)
 
 
 @pytest.mark.parametrize('ratio', [0.0, 1e-320, 1e300])

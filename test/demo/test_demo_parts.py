@@ -361,16 +361,20 @@ def test_a_comparison_says_what_is_left():
         residual_vibration(swinging(1e-4, 0.5), 0.7),
     ]
     summary = comparison_of('zvd', ringing)
-    assert summary['ringing_left'] == pytest.approx(1 / 40, rel=1e-2)
+    assert summary['residual_vibration_ratio'] == pytest.approx(1 / 40, rel=1e-2)
     summary = {**summary_of(record_of_a_run(), LAST, FIRST, 'rig'), **summary}
     assert (
-        '  arm rings after a motion: 4 mm without a shaper, 0.1 mm with zvd: 2.5% is left'
+        '  arm vibrates after a motion: 4 mm without a shaper, 0.1 mm with zvd: 2.5% is left'
         in lines_of(summary)
     )
     alone = comparison_of('ei', ringing[1:])
-    assert 'ringing_left' not in alone and alone['ringing'] == pytest.approx(1e-4, rel=1e-2)
+    assert 'residual_vibration_ratio' not in alone and alone[
+        'residual_vibration'
+    ] == pytest.approx(1e-4, rel=1e-2)
     assert (
-        comparison_of('ei', [residual_vibration(record_of_a_run(), 0.7)] * 2)['ringing_left']
+        comparison_of('ei', [residual_vibration(record_of_a_run(), 0.7)] * 2)[
+            'residual_vibration_ratio'
+        ]
         is None
     )
 

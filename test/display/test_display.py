@@ -11,6 +11,7 @@ from random_arms import every_feature, random_robot, random_state
 from scipy.spatial.transform import Rotation
 from walked_urdf import poses
 
+import flex_robot_sim as frs
 from flex_robot_sim import Simulation, load
 from flex_robot_sim.display.description import (
     display_description,
@@ -42,6 +43,26 @@ def test_every_frame_is_where_the_simulation_has_it(name):
         for frame in arm.frames:
             # rounding over some twenty joints of a few metres
             np.testing.assert_allclose(found[frame], simulation.pose(frame), atol=1e-9)
+
+
+@pytest.mark.parametrize('name', ['two_link', 'rcm', 'every_feature', 'random_3'])
+def test_frames_of_an_arm_with_other_lengths_are_where_the_simulation_has_them(name):
+    arm = load(ROBOTS[name])
+    changes = {
+        path: ('+', 0.01) if path.endswith('origin_x') else ('*', 1.1)
+        for path in frs.parameters(arm)
+        if path.endswith(('origin_x', '.length'))
+    }
+    changed = frs.with_parameters(arm, changes)
+    simulation, display = Simulation(changed), DisplayJoints(changed)
+    q, _ = random_state(changed, 1)
+    simulation.set_state(q=q)
+    found = poses(display_description(changed), dict(zip(display.names, display.positions(q))))
+    moved = 0
+    for frame in changed.frames:
+        np.testing.assert_allclose(found[frame], simulation.pose(frame), atol=1e-9)
+        moved += not np.allclose(found[frame], frs.pose(arm, q, link=frame), atol=1e-3)
+    assert moved
 
 
 @pytest.mark.parametrize('name', ['two_link', 'canadarm2', 'every_feature', 'random_3'])

@@ -94,12 +94,12 @@ def test_what_tips_do_is_seen_as_the_simulation_has_it():
     episodes.begin([np.random.default_rng(k) for k in (0, 1)], [0, 1])
     for _ in range(20):
         episodes.step(np.ones((2, 3)))
-    look, sim = episodes.measure(), frs.Simulation(frs.load('two_link'))
+    measured, sim = episodes.measure(), frs.Simulation(frs.load('two_link'))
     for k in range(2):
         sim.set_state(q=episodes.batch.q[k])
         tips = np.array([tip[:3] for tip in sim.deflection.values()])
         # shortening is quadratic, and left out where tips are seen
-        assert np.abs(look.tip[k] - tips).max() < 10 * np.abs(tips).max() ** 2
+        assert np.abs(measured.tip[k] - tips).max() < 10 * np.abs(tips).max() ** 2
         assert np.abs(tips).max() > 1e-3
 
 
@@ -198,23 +198,25 @@ def test_the_lengths_that_are_seen_are_those_of_the_arms_that_were_drawn():
         3, robot='two_link', task='tracking', scale={'forearm.length': 'uniform:1,1.1'}
     )
     env.reset(seed=0)
-    look, arms = env.episodes.measure(), env.episodes.batch.arms
+    measured, arms = env.episodes.measure(), env.episodes.batch.arms
     for k, arm in enumerate(arms):
         lengths = [np.linalg.norm(arm.description.link(link).beam.end) for link in arm.segments]
-        assert look.reach[k] == pytest.approx(lengths, rel=1e-12)
+        assert measured.reach[k] == pytest.approx(lengths, rel=1e-12)
         # bending of a tip counts as the angle of a straight link that goes there
         straight, bent = (
             TASKS['tracking'].reward(
-                look._replace(tip=np.einsum('l,i->li', lengths, [0.0, angle, 0.0])[None])
+                measured._replace(tip=np.einsum('l,i->li', lengths, [0.0, angle, 0.0])[None])
             )[k]
             for angle in (0, 0.05)
         )
         assert bent - straight == pytest.approx(-1.0, rel=1e-9)
-    assert len({*look.reach[:, 1]}) == 3
+    assert len({*measured.reach[:, 1]}) == 3
 
 
 def test_reward_and_observation_may_be_ones_own():
-    env = ArmEnv(reward=lambda look: -look.time, observation=lambda look: look.tip[:, 0, :2])
+    env = ArmEnv(
+        reward=lambda measured: -measured.time, observation=lambda measured: measured.tip[:, 0, :2]
+    )
     assert env.observation_space.shape == (2,) == env.reset(seed=0)[0].shape
     # a hundredth of a second at the cost of the time, which is a hundredth of a second
     assert env.step(np.zeros(1))[1] == pytest.approx(-1e-4, rel=1e-12)
@@ -234,22 +236,28 @@ def test_an_arm_that_is_lost_ends_its_episode_and_the_others_go_on():
 
 def test_costs_are_zero_for_who_is_where_it_shall_be_and_rise_beside():
     episodes = Episodes('single_link', 'rest_to_rest', 1, EpisodeSettings())
-    look = episodes.measure()
+    measured = episodes.measure()
     for task in TASKS.values():
-        assert task.reward(look) == [0.0]
-        assert task.reward(look._replace(position=look.position + 0.05))[0] == pytest.approx(-1.0)
-    assert TASKS['tracking'].reward(look._replace(tip=look.tip + 0.01))[0] < -0.1
-    assert TASKS['rest_to_rest'].reward(look._replace(tip_rate=look.tip_rate + 0.1))[0] < -1.0
+        assert task.reward(measured) == [0.0]
+        assert task.reward(measured._replace(position=measured.position + 0.05))[
+            0
+        ] == pytest.approx(-1.0)
+    assert TASKS['tracking'].reward(measured._replace(tip=measured.tip + 0.01))[0] < -0.1
+    assert (
+        TASKS['rest_to_rest'].reward(measured._replace(tip_rate=measured.tip_rate + 0.1))[0] < -1.0
+    )
 
 
 @pytest.mark.filterwarnings('error')
 def test_an_arm_without_flexible_links_has_tips_that_cost_nothing():
     episodes = Episodes('rcm', 'rest_to_rest', 2)
-    look = episodes.measure()
-    assert look.tip.shape == (2, 0, 3)
+    measured = episodes.measure()
+    assert measured.tip.shape == (2, 0, 3)
     for task in TASKS.values():
-        assert (task.reward(look) == 0.0).all()
-        assert task.reward(look._replace(position=look.position + 0.05)) == pytest.approx(-1.0)
+        assert (task.reward(measured) == 0.0).all()
+        assert task.reward(measured._replace(position=measured.position + 0.05)) == pytest.approx(
+            -1.0
+        )
 
 
 @pytest.mark.filterwarnings('error')
@@ -313,8 +321,8 @@ def test_a_copy_goes_on_as_the_original_and_apart_from_it(kind, way):
     [
         ({'task': 3}, 'no task "3". Known: rest_to_rest, tracking, disturbance.'),
         ({'period': 1.5e-3}, 'period = 0.0015 must be a whole number of time_steps of 0.001 s.'),
-        ({'reward': 'high'}, "reward = 'high' must be a function of a Look."),
-        ({'observation': 3}, 'observation = 3 must be a function of a Look.'),
+        ({'reward': 'high'}, "reward = 'high' must be a function of ArmMeasurements."),
+        ({'observation': 3}, 'observation = 3 must be a function of ArmMeasurements.'),
         ({'task': 'juggling'}, 'no task "juggling". Known: rest_to_rest, tracking, disturbance.'),
         ({'vary': {3: '1,2'}}, 'no parameter "3". '),
         ({'vary': {'arm.EIx': '1,2'}}, 'no parameter "arm.EIx". Near: '),
@@ -338,16 +346,16 @@ def test_a_copy_goes_on_as_the_original_and_apart_from_it(kind, way):
         ({'vary': {'payload': 'uniform:-1,1'}}, 'payload = -1 cannot be: it must be at least 0.'),
         ({'secnods': 1.0}, 'no setting "secnods" of an environment. Near: seconds'),
         (
-            {'observation': lambda look: look.time},
+            {'observation': lambda measured: measured.time},
             'observation returned 1 numbers: it must be 1 x some numbers, a row for each arm.',
         ),
         (
-            {'observation': lambda look: None},
+            {'observation': lambda measured: None},
             'observation returned no array of numbers: it must be '
             '1 x some numbers, a row for each arm.',
         ),
         (
-            {'reward': lambda look: look.position},
+            {'reward': lambda measured: measured.position},
             'reward returned 1 x 1 numbers: it must be 1 numbers, one for each arm.',
         ),
     ],
@@ -406,7 +414,7 @@ def test_the_action_of_one_arm_has_a_number_for_each_joint():
 
 
 def test_an_observation_that_changes_its_length_is_told():
-    env = ArmEnv(observation=lambda look: np.zeros((1, 2 + int(look.time[0] > 0.0))))
+    env = ArmEnv(observation=lambda measured: np.zeros((1, 2 + int(measured.time[0] > 0.0))))
     env.reset(seed=0)
     with pytest.raises(UsageError) as caught:
         env.step(np.zeros(1))

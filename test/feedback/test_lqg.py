@@ -84,7 +84,7 @@ def led(arm, design, seconds=4.0, limits=None, push=None, duration=DURATION):
 @pytest.mark.parametrize('sensors', ['all', 'encoders'])
 def test_tip_is_within_two_percent_one_period_after_the_reference_ends(arm, designs, sensors):
     design = designs[sensors]
-    assert design.complaint == ''
+    assert design.warning == ''
     (time, away, _), law = led(arm, design)
     period = 1 / frs.frequencies(arm)[0]
     assert away[time > BEGIN + DURATION + period].max() < 0.02
@@ -106,8 +106,8 @@ def test_whole_arm_and_law_decay_in_eigenvalues_put_together_here(arm, designs, 
     n, gauges = arm.size, pose_model(arm, [0.0]).gauges
     C = np.vstack([np.eye(2 * n)[0], np.hstack([gauges, 0 * gauges])])
     A, B, *_ = cont2discrete((model.A, model.B, C, np.zeros((len(C), 1))), LOOP.period)
-    P, Q, R, S = lqg_law(design.gains[0,], design.late)
-    late, total = design.late, 2 * n + len(P)
+    P, Q, R, S = lqg_law(design.gains[0,], design.delay_periods)
+    late, total = design.delay_periods, 2 * n + len(P)
     # x, z: the efforts under way are states of the law, the newest first of the last late + 1
     step = np.zeros((total, total))
     step[: 2 * n, : 2 * n] = A
@@ -157,7 +157,7 @@ def test_a_rigid_joint_is_closed_as_the_closed_form_of_its_cost_says():
 def test_law_at_every_sample_does_what_its_matrices_say(arm, designs, sensors):
     design, random = designs[sensors], np.random.default_rng(5)
     law = Lqg(arm, design, limits=[1e9])
-    P, Q, R, S = lqg_law(design.gains[0,], design.late)
+    P, Q, R, S = lqg_law(design.gains[0,], design.delay_periods)
     z, still = np.zeros(len(P)), np.zeros((3, 1))
     law.start([0.0], effort=np.zeros(1))
     law.update(np.zeros(1), None, np.zeros(2), still)
@@ -339,7 +339,7 @@ def test_what_falls_faster_than_the_loop_answers_is_told():
         )
     )
     design = design_lqg(upright, [0.0], period=1e-2, delay=1.0)
-    assert design.complaint == (
+    assert design.warning == (
         'no bandwidth from 1 Hz down holds test at 0.8 to 1.25 of its stiffness: take a shorter '
         'delay, more damping, or a narrower range'
     )

@@ -105,7 +105,7 @@ def test_design_and_polynomials_agree_about_every_mode(arm, designs, kind):
     design = designs[kind] if kind else None
     gauges = pose_model(arm, [0.0]).gauges
     judge = oscillating(continuous_rates(arm, gauges, design))
-    own = oscillating(design.after if kind else designs['ppf'].before)
+    own = oscillating(design.poles_after if kind else designs['ppf'].poles_before)
     assert len(judge[0]) == len(own[0])
     # the half period that stands for the hold is right to second order in rate times period
     np.testing.assert_allclose(own[0], judge[0], rtol=0.02)
@@ -115,8 +115,8 @@ def test_design_and_polynomials_agree_about_every_mode(arm, designs, kind):
 @pytest.mark.parametrize('kind', KINDS)
 def test_first_mode_gains_damping_and_no_other_loses_any(designs, kind):
     design = designs[kind]
-    before, after = oscillating(design.before), oscillating(design.after)
-    assert design.complaint == ''
+    before, after = oscillating(design.poles_before), oscillating(design.poles_after)
+    assert design.warning == ''
     assert before[1][0] < 0.01
     # the mode and its filter come first, then the others as before
     extra = len(after[0]) - len(before[0])
@@ -152,7 +152,7 @@ def of_two_links(request, two_links):
 def test_design_says_what_another_mode_of_two_links_loses(of_two_links):
     arm, pose, servo, design = of_two_links
     rates = closed_rates(pose_model(arm, pose), LOOP, *servo, design.channels)
-    before, after = oscillating(design.before), oscillating(rates, 1e9)
+    before, after = oscillating(design.poles_before), oscillating(rates, 1e9)
     # every mode above those that are damped, with what is nearest to it afterwards
     others = [k for k, rate in enumerate(before[0]) if rate > 2 * before[0][0]]
     assert len(others) > 3
@@ -161,11 +161,11 @@ def test_design_says_what_another_mode_of_two_links_loses(of_two_links):
         for k in others
         if before[1][k] < 0.5
     ]
-    assert max(losses) <= max(design.lost, 1e-9) * (1 + 1e-6) + 1e-9
+    assert max(losses) <= max(design.damping_loss, 1e-9) * (1 + 1e-6) + 1e-9
     assert (
-        design.lost < 5e-3
-        or 'another mode loses' in design.complaint
-        or ('of critical' in design.complaint)
+        design.damping_loss < 5e-3
+        or 'another mode loses' in design.warning
+        or ('of critical' in design.warning)
     )
 
 
@@ -223,7 +223,9 @@ def test_other_modes_of_two_links_in_motion_lose_no_more_than_the_design_says(
 ):
     design = of_two_links[-1]
     before, after = undamped, rates_of_motion(*of_two_links)
-    expected = design.before[(design.before.imag > 0) & (np.abs(design.before) < 1600.0)]
+    expected = design.poles_before[
+        (design.poles_before.imag > 0) & (np.abs(design.poles_before) < 1600.0)
+    ]
     ratios = -expected.real / np.abs(expected)
     others = expected[(ratios < 0.05) & (np.abs(expected) > 2 * np.abs(expected).min())]
     assert len(others) > 4
@@ -232,7 +234,7 @@ def test_other_modes_of_two_links_in_motion_lose_no_more_than_the_design_says(
         # what is cubic in the motion, 1e-10 of it, is in the rates with up to 1e-4, and in the
         # least damped, of 0.7 %, with 1 % of their damping
         assert abs(here - rate) < 5e-4 * abs(rate)
-        assert then.real / abs(then) < (1 - design.lost - 0.02) * here.real / abs(here)
+        assert then.real / abs(then) < (1 - design.damping_loss - 0.02) * here.real / abs(here)
 
 
 def pushed(arm, law, force=0.2, seconds=2.0, more=None):
@@ -264,7 +266,7 @@ def pushed(arm, law, force=0.2, seconds=2.0, more=None):
 
 @pytest.mark.parametrize('kind', KINDS)
 def test_after_a_push_the_tip_is_within_two_percent_in_two_periods(arm, designs, kind):
-    period = 2 * np.pi / abs(designs[kind].before[0])
+    period = 2 * np.pi / abs(designs[kind].poles_before[0])
     still = pushed(arm, None)
     assert still[1][still[0] > PUSHED + 2 * period].max() > 0.9 * still[1].max()
     law = StrainFeedback(arm, designs[kind])

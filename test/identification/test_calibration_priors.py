@@ -109,14 +109,20 @@ def test_a_fit_continues_from_the_calibration_and_finds_the_truth(folder, capsys
     )
     found = json.loads(capsys.readouterr().out)
     # the gauge near the tip measures a tenth of the root vibration, less than its noise
-    assert found['not_judged'] == ['strip/tip'] and found['held_out']['strip/root'] > 0.95
-    numbers = found['numbers']
+    assert (
+        found['signals_below_noise'] == ['strip/tip']
+        and found['validation_variance']['strip/root'] > 0.95
+    )
+    numbers = found['estimates']
     stiffness, damping = numbers['strip.stiffness'], numbers['strip.damping_ratio']
     # the model is exact, so errors come from noise alone: four reported standard deviations,
     # each 0.1 % of the stiffness and 1 % of the damping
-    assert stiffness['deviation'] < 2e-3 * SOFT and damping['deviation'] < 0.02 * 0.01
-    assert stiffness['value'] == pytest.approx(SOFT, abs=4 * stiffness['deviation'])
-    assert damping['value'] == pytest.approx(0.01, abs=4 * damping['deviation'])
+    assert (
+        stiffness['standard_deviation'] < 2e-3 * SOFT
+        and damping['standard_deviation'] < 0.02 * 0.01
+    )
+    assert stiffness['value'] == pytest.approx(SOFT, abs=4 * stiffness['standard_deviation'])
+    assert damping['value'] == pytest.approx(0.01, abs=4 * damping['standard_deviation'])
     # 0.4 N m times 50, the slope of the sinusoidal field of the emulator. It is a^2/8 lower for
     # an amplitude a, which is 5 % at a third of the slipping amplitude
     assert numbers['turn_gives.spring_stiffness']['value'] == pytest.approx(20.0, rel=0.05)

@@ -94,13 +94,19 @@ def test_utilisation_of_limits_peaks_at_the_limits(trial):
 def test_a_design_for_energy_has_more_information_per_energy(arm):
     plans = [
         design_experiment(
-            arm, seconds=4.0, period=8e-3, free=FREE, pose=np.zeros(1), tries=2, for_energy=by
+            arm,
+            duration=4.0,
+            period=8e-3,
+            free=FREE,
+            pose=np.zeros(1),
+            phase_sets=2,
+            for_energy=by,
         )
         for by in (True, False)
     ]
-    worst = [plan.information.worst[1] * np.sqrt(plan.trial.energy) for plan in plans]
+    worst = [plan.information.worst[1] * np.sqrt(plan.experiment.energy) for plan in plans]
     assert worst[0] < 1.05 * worst[1]  # phases are from few random draws
-    assert all(plan.trial.worst[1] <= LIMIT_MARGIN for plan in plans)
+    assert all(plan.experiment.worst[1] <= LIMIT_MARGIN for plan in plans)
 
 
 def test_deviations_follow_the_information_and_double_with_half_the_motion(arm, trial):
@@ -201,7 +207,7 @@ def test_the_log_of_a_decay_determines_the_parameters_of_the_arm(tmp_path, capsy
     assert max(summary['limits'].values()) <= 1.0
     assert (tmp_path / 'ex.trajectory.yaml').exists()
     assert main(['identify', str(log), 'single_link', '--free', ','.join(FREE), '--json']) == 0
-    numbers = json.loads(capsys.readouterr().out)['numbers']
+    numbers = json.loads(capsys.readouterr().out)['estimates']
     # without noise; the error comes from linear interpolation of efforts over 1 ms
     assert numbers['arm.stiffness']['value'] == pytest.approx(1.0, abs=1e-3)
     assert numbers['arm.damping_ratio']['value'] == pytest.approx(0.005, rel=0.02)
@@ -300,7 +306,7 @@ def test_one_command_excites_the_bench_and_writes_a_usable_log(tmp_path, capsys)
             '--json',
         ]
     ) in (0, 1)
-    numbers = json.loads(capsys.readouterr().out)['numbers']
+    numbers = json.loads(capsys.readouterr().out)['estimates']
     # the emulated strip is as described; its rotor yields in the field of the stepper
     assert numbers['strip.stiffness']['value'] == pytest.approx(1.0, abs=0.03)
 

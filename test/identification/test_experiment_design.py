@@ -213,7 +213,7 @@ def test_a_design_for_an_imu_alone_is_identified_with_it(tmp_path, capsys):
     assert said['measured'] == ['position/motor', 'gyro/cap/z']
     assert main(['identify', str(log), str(path), *free]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert found['numbers']['arm.stiffness']['value'] == pytest.approx(1.0, abs=2e-3)
+    assert found['estimates']['arm.stiffness']['value'] == pytest.approx(1.0, abs=2e-3)
 
 
 def test_a_log_has_the_noise_of_its_sensors_and_none_in_efforts():

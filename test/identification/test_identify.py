@@ -98,9 +98,11 @@ def found(factor=1.0):
 
 def relative_errors(result, factor=1.0):
     """Return the relative errors of the parameters; for the delay, seconds."""
-    out = {one.path: one.value / TRUE[one.path] - 1 for one in result.numbers if one.path in TRUE}
+    out = {
+        one.path: one.value / TRUE[one.path] - 1 for one in result.estimates if one.path in TRUE
+    }
     out['arm.stiffness'] = (1 + out['arm.stiffness']) * factor - 1
-    out['delay'] = next(one.value for one in result.numbers if one.path == 'delay') - LATE
+    out['delay'] = next(one.value for one in result.estimates if one.path == 'delay') - LATE
     return out
 
 
@@ -111,12 +113,14 @@ def test_six_seconds_determine_the_parameters_of_a_finer_arm():
     assert abs(errors['tip_mass.mass']) < 0.01
     assert abs(errors['motor.coulomb']) < 0.06  # the smoothing rate of friction is not one
     assert abs(errors['delay']) < 1e-3
-    assert found().is_good and all(one.is_identifiable for one in found().numbers)
+    assert found().is_good and all(one.is_identifiable for one in found().estimates)
 
 
 def test_a_stiffness_wrong_by_two_ends_in_the_same_optimum(factor=2.0):
     right, wrong = relative_errors(found()), relative_errors(found(factor), factor)
-    deviation = next(one.deviation for one in found().numbers if one.path == 'arm.stiffness')
+    deviation = next(
+        one.standard_deviation for one in found().estimates if one.path == 'arm.stiffness'
+    )
     assert abs(right['arm.stiffness'] - wrong['arm.stiffness']) < deviation / 0.88
 
 
@@ -187,16 +191,16 @@ def test_a_free_decay_gives_its_true_frequency_and_log_decrement():
 def test_unidentifiable_parameters_are_reported_and_keep_their_values():
     # with prescribed motion, twice the stiffness and twice all masses bend in the same way
     result = identify(setup_of(by_motion=True), ['arm.stiffness', 'tip_mass.mass', 'arm.mass'])
-    lost = [one for one in result.numbers if not one.is_identifiable]
+    lost = [one for one in result.estimates if not one.is_identifiable]
     assert {one.path for one in lost} == {'arm.stiffness', 'tip_mass.mass', 'arm.mass'}
-    assert all(one.value == one.before and one.hint for one in lost)
+    assert all(one.value == one.initial_value and one.hint for one in lost)
 
 
 def test_gauge_gains_that_trade_with_masses_use_described_masses():
     free = ['arm.stiffness', 'tip_mass.mass', 'arm.mass', 'arm/root.gain', 'arm/tip.gain']
     values = {path: TRUE[path] for path in ('arm.stiffness', 'arm.damping_ratio', 'tip_mass.mass')}
     result = identify(setup_of(by_motion=True, **values), free)
-    identified = {one.path: one.value for one in result.numbers if one.is_identifiable}
+    identified = {one.path: one.value for one in result.estimates if one.is_identifiable}
     assert [*identified] == ['arm/root.gain', 'arm/tip.gain']
     # true gauges have a gain of one; the model follows encoder steps of 0.1 mrad
     assert [*identified.values()] == pytest.approx([1.0, 1.0], abs=0.1)
@@ -208,10 +212,10 @@ def test_a_rough_estimate_is_used_if_the_initial_value_is_far_off(before, is_ide
         setup_of(decay(2.1, 0.004, 0.006, 2.2), **{'arm.damping_ratio': before}),
         ['arm.stiffness', 'arm.damping_ratio'],
     )
-    damping = next(one for one in result.numbers if one.path == 'arm.damping_ratio')
-    assert damping.deviation > 0.25 * damping.value  # which alone would not suffice
+    damping = next(one for one in result.estimates if one.path == 'arm.damping_ratio')
+    assert damping.standard_deviation > 0.25 * damping.value  # which alone would not suffice
     assert damping.is_identifiable == is_identifiable
-    assert damping.value == pytest.approx(0.004, abs=3 * damping.deviation)
+    assert damping.value == pytest.approx(0.004, abs=3 * damping.standard_deviation)
 
 
 def test_currents_instead_of_efforts_are_rejected():

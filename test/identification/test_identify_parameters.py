@@ -34,7 +34,7 @@ def test_stiffness_of_finite_elements_lies_in_its_interval(log):
     assert wrong != text
     arm = frs.load(wrong)
     found = identify_parameters(arm, log, free=['arm.EIz'], by_motion=True)
-    (number,) = (one for one in found.numbers if one.path == 'arm.EIz')
+    (number,) = (one for one in found.estimates if one.path == 'arm.EIz')
     assert number.is_identifiable and found.is_good
     assert number.value == pytest.approx(EI, rel=0.01)
     assert number.interval[0] < number.value < number.interval[1]

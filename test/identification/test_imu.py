@@ -168,10 +168,14 @@ def test_joint_and_imu_alone_determine_the_stiffness(factor, free):
     data = make_data_set([record_log()], build_arm(wrong))
     assert not data.has_efforts and {*data.channels} == {*SIX}
     found = identify(Setup(wrong, data, time_step=2.5e-3), ['arm.stiffness', *free, 'delay'])
-    numbers = {one.path: one for one in found.numbers}
+    numbers = {one.path: one for one in found.estimates}
     assert numbers['arm.stiffness'].value * factor == pytest.approx(1.0, rel=0.01)
     assert abs(numbers['delay'].value - LATE) < 5e-4
-    assert found.is_good and {*found.silent} == {'gyro/imu/x', 'gyro/imu/y', 'acceleration/imu/z'}
+    assert found.is_good and {*found.signals_below_noise} == {
+        'gyro/imu/x',
+        'gyro/imu/y',
+        'acceleration/imu/z',
+    }
     # biases are found, too, as far as white noise of 900 samples permits
     z = dict(zip([*numbers, *SIX], found.fit.z))
     assert z['gyro/imu/x'] * found.setup.data.sequences[0].measured[
@@ -213,7 +217,7 @@ def test_efforts_and_one_imu_determine_both_stiffnesses_under_gravity():
     data = make_data_set([Log('run', columns, [])], build_arm(wrong))
     assert data.has_efforts and {*SIX} < {*data.channels}
     found = identify(Setup(wrong, data), [*true, 'delay'])
-    for one in found.numbers[:2]:
+    for one in found.estimates[:2]:
         assert one.value == pytest.approx(true[one.path], rel=0.01)
     assert found.is_good
 
@@ -247,7 +251,7 @@ def test_a_log_that_starts_in_motion_gives_the_same_estimates():
     setup = Setup(wrong, data, time_step=2.5e-3)
     assert initial_shapes(setup, data.sequences[0]).shape[1] >= 2  # unknown vibration
     found = identify(setup, ['arm.stiffness'])
-    assert found.numbers[0].value * 1.2 == pytest.approx(1.0, rel=0.01)
+    assert found.estimates[0].value * 1.2 == pytest.approx(1.0, rel=0.01)
 
 
 def test_delayed_measurements_are_shifted_in_time():

@@ -29,7 +29,7 @@ def test_strain_of_a_validation_log_is_explained_as_on_the_page(tmp_path, monkey
     words = command.replace('identified.png', str(tmp_path / 'identified.png')).split()
     words = [str(Path(FOLDER) / word) if word.startswith('exp') else word for word in words]
     assert main([*words, '--json']) == 1  # the strain of the third link is not explained
-    found = json.loads(capsys.readouterr().out)['held_out']
+    found = json.loads(capsys.readouterr().out)['validation_variance']
     said = [
         int(share) for share in re.findall(r'^\| link \d, .+ \| (\d+) % \|$', PAGE, re.MULTILINE)
     ]

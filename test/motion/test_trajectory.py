@@ -104,7 +104,7 @@ def test_extremes_beyond_bounds_are_exact(seed):
     for exact, found in (
         (-lowest, -motion.extremes(-bounds, bounds)[0]),
         (highest, motion.extremes(-bounds, bounds)[1]),
-        (motion.fastest(), motion.fastest(bounds)),
+        (motion.max_speeds(), motion.max_speeds(bounds)),
     ):
         np.testing.assert_array_equal(found > bounds, exact > bounds)
         np.testing.assert_array_equal(found[exact > bounds], exact[exact > bounds])

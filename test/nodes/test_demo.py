@@ -250,10 +250,15 @@ def test_a_comparison_runs_both_and_the_shaped_arm_rings_less(demo, tmp_path):
         '--compare', '--shaper', 'ei', '--seconds', '8', '--json', '--plot', 'both.png'
     ).end()
     figures = json.loads(output)
-    assert code == 0 and figures['shaper'] == 'ei' and figures['ringing_link'] == 'forearm'
+    assert (
+        code == 0 and figures['shaper'] == 'ei' and figures['residual_vibration_link'] == 'forearm'
+    )
     # a tenth on a free machine; on a busy one commands that come late shake the arm
-    assert figures['ringing'] == figures['ringing_left'] * figures['ringing_without']
-    assert figures['ringing_left'] < 0.5
+    assert (
+        figures['residual_vibration']
+        == figures['residual_vibration_ratio'] * figures['residual_vibration_unshaped']
+    )
+    assert figures['residual_vibration_ratio'] < 0.5
     assert (tmp_path / 'both.png').read_bytes().startswith(b'\x89PNG')
 
 

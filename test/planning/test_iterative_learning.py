@@ -28,7 +28,7 @@ def learnt(arm):
     motion = minimum_jerk_motion(np.zeros(1), np.array([0.4]), duration=DURATION, begin=LEAD)
     trials = SimulatedTrials(arm, motion, duration=WHOLE, gains=SERVO, **LOOP._asdict())
     gain = RepeatedMove(motion, duration=WHOLE, count=16).model(
-        lambda reference: trials.run(arm, reference), nudge=0.01
+        lambda reference: trials.run(arm, reference), weight_step=0.01
     )
     return motion, trials, gain
 
@@ -58,7 +58,7 @@ def test_learning_goes_on_top_of_strain_feedback(arm, learnt):
         return trials.run(arm, reference, damping)
 
     move = RepeatedMove(motion, duration=WHOLE, count=12)
-    move.model(lambda reference: run(arm, reference), nudge=0.01)
+    move.model(lambda reference: run(arm, reference), weight_step=0.01)
     for _ in range(4):
         move.learn(run(with_stiffness(arm, 0.9), move.reference()))
     assert move.errors[-1] < move.errors[0] / 30
@@ -82,8 +82,8 @@ def linear_move(random, joints=2, count=5, noise=0.0):
 
 def test_without_caution_one_trial_leaves_what_least_squares_leave():
     move, run = linear_move(np.random.default_rng(4))
-    gain = move.model(run, nudge=0.1)
-    move.caution = move._least_caution = 1e-13
+    gain = move.model(run, weight_step=0.1)
+    move.regularization = move._min_regularization = 1e-13
     move.learn(run(move.reference()))
     best = np.linalg.lstsq(gain, -run(move.reference(0 * move.weights)).ravel(), rcond=None)[0]
     np.testing.assert_allclose(move.weights.ravel(), best, rtol=1e-5, atol=1e-7)
@@ -91,14 +91,14 @@ def test_without_caution_one_trial_leaves_what_least_squares_leave():
 
 def test_with_a_gain_that_is_off_every_trial_leaves_a_share_of_what_can_be_reached():
     move, run = linear_move(np.random.default_rng(6))
-    move.model(run, nudge=0.1)
+    move.model(run, weight_step=0.1)
     least = np.linalg.norm(
         run(move.reference(0 * move.weights)).ravel()
         + move.gain
         @ np.linalg.lstsq(move.gain, -run(move.reference(0 * move.weights)).ravel(), rcond=None)[0]
     )
     move.gain = move.gain / 0.8  # the arm does 0.8 of what the model says
-    move.caution = move._least_caution = 1e-12
+    move.regularization = move._min_regularization = 1e-12
     beyond = []
     for _ in range(5):
         errors = run(move.reference())
@@ -109,17 +109,17 @@ def test_with_a_gain_that_is_off_every_trial_leaves_a_share_of_what_can_be_reach
 
 def test_a_trial_that_was_worse_is_taken_back_and_followed_by_a_smaller_change():
     move, run = linear_move(np.random.default_rng(8))
-    move.model(run, nudge=0.1)
+    move.model(run, weight_step=0.1)
     move.learn(run(move.reference()))
-    first, caution = move.weights.copy(), move.caution
+    first, regularization = move.weights.copy(), move.regularization
     move.learn(10 * REJECTION_RATIO * run(move.reference(0 * first)))
-    assert move.caution > caution
+    assert move.regularization > regularization
     assert np.linalg.norm(move.weights) < np.linalg.norm(first)
 
 
 def test_reference_begins_and_ends_as_the_move_does():
     move, run = linear_move(np.random.default_rng(9))
-    move.model(run, nudge=0.1)
+    move.model(run, weight_step=0.1)
     move.learn(run(move.reference()))
     reference = move.reference()
     for t in (0.0, 1.5):
@@ -136,16 +136,16 @@ def test_bad_input_ends_in_a_line():
             'duration = 0.5 of a trial [s] must be finite and not shorter than the motion of 1 s',
         ),
         ((2.0, 0), 'count = 0 must be a whole number > 0'),
-        ((2.0, 4, 2.0), 'caution = 2.0 must be between 0 and 1'),
+        ((2.0, 4, 2.0), 'regularization = 2.0 must be between 0 and 1'),
     ):
         with pytest.raises(frs.SettingError) as caught:
-            RepeatedMove(motion, **dict(zip(('duration', 'count', 'caution'), arguments)))
+            RepeatedMove(motion, **dict(zip(('duration', 'count', 'regularization'), arguments)))
         assert str(caught.value) == line
     move = RepeatedMove(motion, duration=2.0, count=4)
     with pytest.raises(frs.SettingError, match='^there is no gain yet: let `model` find it first'):
         move.learn([0.0])
     with pytest.raises(frs.SettingError, match='^the model does not answer the weights'):
-        move.model(lambda reference: np.zeros((3, 1)), nudge=0.1)
+        move.model(lambda reference: np.zeros((3, 1)), weight_step=0.1)
     move.gain = np.ones((3, 4))
     with pytest.raises(frs.SettingError, match='^a trial has 3 errors, and not 2'):
         move.learn([0.0, 0.0])

@@ -53,7 +53,7 @@ def test_reference_integrator_finds_the_arm_at_rest(arm, plan):
     plain = minimum_jerk_motion(START, GOAL, duration=DURATION)
     left = tip_after(arm, plan.motion, START, GOAL, DURATION)
     assert left < 0.02 * tip_after(arm, plain, START, GOAL, DURATION)
-    assert plan.duration == DURATION and plan.ringing < 0.02
+    assert plan.duration == DURATION and plan.residual_vibration < 0.02
 
 
 def test_acceleration_has_nothing_at_the_natural_rates():
@@ -136,7 +136,7 @@ def test_shortest_plan_keeps_to_every_limit_and_uses_one(arm):
     assert np.abs(rows[:, 1]).max() <= 2.0 and np.abs(rows[:, 2]).max() <= 12.0
     assert np.abs(np.gradient(rows[:, 2], t)).max() <= 200.0 * 1.02  # sampled in another way
     assert np.abs(plan.efforts).max() <= 0.4
-    assert max(plan.use.values()) > 0.9 and plan.ringing < 0.05
+    assert max(plan.limit_usage.values()) > 0.9 and plan.residual_vibration < 0.05
     # a twentieth less is too little for something
     with pytest.raises(frs.SettingError):
         plan_move(arm, START, np.array([0.5]), duration=0.9 * plan.duration, limits=limits)
@@ -150,7 +150,7 @@ def test_a_rigid_joint_needs_what_its_jerk_limit_says():
     plan = plan_move(arm, START, np.array([way]), limits=PlanLimits(jerk=(jerk,)))
     shortest = (32 * way / jerk) ** (1 / 3)
     assert shortest < plan.duration < 1.25 * shortest
-    assert plan.ringing == 0.0
+    assert plan.residual_vibration == 0.0
 
 
 def test_payload_is_part_of_the_plan(arm):
@@ -179,7 +179,7 @@ def test_three_joints_in_space_with_weight():
 def test_a_joint_that_ends_where_it_begins_stands_all_the_time():
     plan = plan_move(frs.load('rig'), [0.15, 0.4], [0.15, 0.1], duration=0.4)
     rows = np.array([plan.motion.sample(t)[:, 0] for t in np.linspace(0.0, 0.4, 50)])
-    assert (rows == [0.15, 0.0, 0.0]).all() and plan.ringing < 0.05
+    assert (rows == [0.15, 0.0, 0.0]).all() and plan.residual_vibration < 0.05
 
 
 def test_trajectory_of_a_plan_says_the_same(arm, plan):

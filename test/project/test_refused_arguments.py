@@ -10,6 +10,8 @@ import flex_robot_sim as frs
 ARM, OTHER = frs.load('single_link'), frs.load('two_link')
 MOTION = frs.planning.minimum_jerk_motion([0.0], [0.3], duration=0.8)
 FEEDBACK, PLANNING, SHAPING = frs.feedback, frs.planning, frs.shaping
+DAMPING, EXPERIMENT = FEEDBACK.design_damping, frs.identification.design_experiment
+LEARNING = PLANNING.RepeatedMove(MOTION, duration=1.0)
 NO_NUMBERS = (None, 'fast', [], [1.0, [2.0]], np.full(3, 0.5), math.nan, OTHER, 10**400, 1j)
 RAGGED = [[1.0, 2.0], [3.0]]
 
@@ -29,6 +31,15 @@ def _refused(name, act):
     assert '\n' not in text
 
 
+def _log():
+    return frs.rollout(ARM, duration=0.01)
+
+
+def _sweep(**options):
+    move = frs.sweeps.Manoeuvre(to=(0.1,))
+    return frs.sweeps.sweep('single_link', scale={'arm.EIz': [1.0]}, run=move, **options)
+
+
 @pytest.mark.parametrize('value', NO_NUMBERS, ids=repr)
 @pytest.mark.parametrize(
     'name, act',
@@ -45,7 +56,10 @@ def _refused(name, act):
         ('tolerance', lambda value: SHAPING.si([SHAPING.Band(2.0, 3.0, 0.0, value)])),
         ('duration', lambda value: PLANNING.RepeatedMove(MOTION, duration=value)),
         ('count', lambda value: PLANNING.RepeatedMove(MOTION, duration=1.0, count=value)),
-        ('caution', lambda value: PLANNING.RepeatedMove(MOTION, duration=1.0, caution=value)),
+        (
+            'regularization',
+            lambda value: PLANNING.RepeatedMove(MOTION, duration=1.0, regularization=value),
+        ),
         (
             'duration',
             lambda value: PLANNING.SimulatedTrials(ARM, MOTION, duration=value, gains=(4.0, 0.4)),
@@ -57,6 +71,22 @@ def _refused(name, act):
             ),
         ),
         ('mode', lambda value: frs.modes(ARM).shape(value)),
+        ('frequency', lambda value: SHAPING.zv(2.0).insensitivity(value)),
+        ('weight_step', lambda value: LEARNING.model(lambda _: [0.0], weight_step=value)),
+        ('duration', lambda value: EXPERIMENT(ARM, duration=value, period=1e-2)),
+        ('period', lambda value: EXPERIMENT(ARM, duration=1.0, period=value)),
+        ('phase_sets', lambda value: EXPERIMENT(ARM, duration=1.0, period=1e-2, phase_sets=value)),
+        (
+            'begin',
+            lambda value: PLANNING.minimum_jerk_motion([0.0], [1.0], duration=1.0, begin=value),
+        ),
+        ('uncertainty', lambda value: SHAPING.recommend(ARM, [[0.0]], uncertainty=value)),
+        ('tolerance', lambda value: SHAPING.recommend(ARM, [[0.0]], tolerance=value)),
+        (
+            'allowed_vibration',
+            lambda value: SHAPING.recommend(ARM, [[0.0]], allowed_vibration=value),
+        ),
+        ('sensor_delay', lambda value: DAMPING(ARM, [0.0], gains=(60.0, 0.2), sensor_delay=value)),
     ],
 )
 def test_a_value_that_is_no_number_is_refused(name, act, value):
@@ -89,6 +119,36 @@ def test_a_value_that_is_no_number_is_refused(name, act, value):
         ('period', lambda: frs.rollout(ARM, duration=0.01, period=1e308)),
         ('duration', lambda: frs.rollout(ARM, duration=1e308)),
         ('time', lambda: frs.Simulation(ARM).advance_to(1e308)),
+        ('t = ', lambda: MOTION.sample('x')),
+        ('t = ', lambda: MOTION.sample(None)),
+        ('t = ', lambda: MOTION.sample(np.ones(2))),
+        ('times', lambda: MOTION.samples('x')),
+        ('times', lambda: MOTION.samples(1.0)),
+        ('knots', lambda: PLANNING.Motion('x', [1.0])),
+        ('knots', lambda: PLANNING.Motion([], np.zeros((1, 6, 1)))),
+        ('pieces', lambda: PLANNING.Motion([0.0, 1.0], np.zeros((1, 6, 1)))),
+        ('repeats_from', lambda: PLANNING.Motion([0.0], np.zeros((2, 6, 1)), repeats_from=7)),
+        ('path', lambda: _log().plot(path=1.0)),
+        ('the log has no', lambda: _log().plot(np.ones(2))),
+        ('scheme', lambda: frs.SimulationSettings(scheme=np.ones(2))),
+        ('shaper', lambda: frs.sweeps.Manoeuvre(shaper=np.ones(2))),
+        ('formulation', lambda: frs.formulations.make(np.ones(2), ARM)),
+        ('vary', lambda: frs.sweeps.sweep('single_link', vary=np.ones(2))),
+        ('scale', lambda: frs.sweeps.sweep('single_link', scale=np.ones(2))),
+        ('folder', lambda: _sweep(folder=1.0)),
+        ('executor', lambda: _sweep(executor=1.0)),
+        ('shaper', lambda: SHAPING.shaped_motion('zv', MOTION)),
+        ('kind', lambda: SHAPING.design_for_arm(ARM, kind=np.ones(2))),
+        ('masses', lambda: SHAPING.design_for_arm(ARM, masses='heavy')),
+        ('poses', lambda: SHAPING.recommend(ARM, 'all')),
+        ('poses', lambda: SHAPING.recommend(ARM, [[0.0, 1.0]])),
+        ('payloads', lambda: SHAPING.recommend(ARM, [[0.0]], payloads=1.0)),
+        ('pole', lambda: SHAPING.zv(2.0).response('x')),
+        ('frequency', lambda: SHAPING.zv(2.0).vibration('x')),
+        ('weights', lambda: LEARNING.reference('x')),
+        ('run', lambda: LEARNING.model('x', weight_step=0.1)),
+        ('bandwidth', lambda: FEEDBACK.Lqr(ARM, [0.0], bandwidth='high')),
+        ('initial_design', lambda: DAMPING(ARM, [0.0], gains=(60.0, 0.2), initial_design='x')),
     ],
 )
 def test_a_value_of_another_kind_is_refused(name, act):
@@ -132,3 +192,8 @@ def test_laws_and_measurements_refuse_other_objects(damping, value):
 def test_shapers_of_too_many_modes_are_refused():
     with pytest.raises(frs.SettingError, match='50 shapers in series have .* impulses'):
         SHAPING.zvd(np.linspace(1.0, 20.0, 50))
+
+
+def test_an_unknown_method_of_a_sweep_is_refused():
+    with pytest.raises(frs.FlexRobotSimError, match='^method = .* must be one of grid, latin'):
+        _sweep(method=np.ones(2))

@@ -74,7 +74,7 @@ def test_a_move_that_repeats_gets_better():
 def test_plans_of_the_page_keep_their_limits():
     (block,) = blocks('control_planning', 'python')
     names = run('control_planning', block, {})
-    assert max(names['plan'].use.values()) < 1.01
+    assert max(names['plan'].limit_usage.values()) < 1.01
 
 
 def test_another_formulation_accelerates_as_the_recursion_does():

@@ -88,7 +88,7 @@ def test_drives_that_follow_samples_are_those_that_are_prescribed(arm):
     ],
 )
 def test_samples_that_lead_nowhere_are_refused(arm, places, rates):
-    with pytest.raises(SettingError, match='places and rates of drives to follow must be'):
+    with pytest.raises(SettingError, match='positions and velocities of drives to follow must be'):
         frs.Simulation(arm).follow(places, rates)
 
 
@@ -112,7 +112,7 @@ def test_what_is_left_by_a_shaped_move_is_what_another_formulation_says():
 
 def test_trial_moves_say_what_a_simulation_of_the_same_move_says(arm, best):
     trials = ValidationMoves(arm, count=3, uncertainty=0.0)
-    choice = next(one for one in best.found if one.name == 'ei by pose')
+    choice = next(one for one in best.candidates if one.name == 'ei by pose')
     table, stages = following(arm, choice.design, count=3)
     for k in (0, 5):
         move = trials._move(k)
@@ -159,7 +159,7 @@ def test_what_is_recommended_keeps_the_tolerance_in_moves_of_its_own(arm, best):
 
 
 def choice(moving, added, vibration=0.01):
-    return ShaperCandidate(of_kind('zv', 1 / added), vibration, 1.0, added, moving=moving)
+    return ShaperCandidate(of_kind('zv', 1 / added), vibration, 1.0, added, move_vibration=moving)
 
 
 def test_the_shortest_that_passes_the_moves_is_taken():
@@ -184,8 +184,8 @@ def test_moves_are_made_with_what_may_be_taken_the_shortest_first():
     asked = []
 
     def trial(one, limit):
-        asked.append((one.added, limit))
-        return {0.2: 0.04, 0.4: 0.02, 0.5: 0.01}[one.added]
+        asked.append((one.added_time, limit))
+        return {0.2: 0.04, 0.4: 0.02, 0.5: 0.01}[one.added_time]
 
     found = [
         choice(np.nan, 0.01),
@@ -196,7 +196,7 @@ def test_moves_are_made_with_what_may_be_taken_the_shortest_first():
     ]
     done = try_moves(found, trial, 0.05)
     assert asked == [(0.2, MAX_MOVE_SHARE * 0.05), (0.4, MAX_MOVE_SHARE * 0.05)]
-    assert recommended_row(done, 0.05) == 2 and np.isnan(done[3].moving)
+    assert recommended_row(done, 0.05) == 2 and np.isnan(done[3].move_vibration)
 
 
 def test_payloads_that_nobody_tells_are_borne():
@@ -213,7 +213,9 @@ def test_payloads_that_nobody_tells_are_borne():
 
 def test_one_pose_is_about_small_motions(arm):
     found = recommend(arm, [[0.0, 0.4, -0.8]])
-    assert found.moves == 0 and not any(np.isfinite(one.moving) for one in found.found)
+    assert found.moves == 0 and not any(
+        np.isfinite(one.move_vibration) for one in found.candidates
+    )
 
 
 def test_an_arm_that_does_not_bend_gets_none():

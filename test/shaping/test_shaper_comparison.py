@@ -48,7 +48,7 @@ def test_recommended_is_the_shortest_that_keeps_the_tolerance(uncertainty, toler
     )
     good = [one for one in found[1:] if one.vibration <= 1.01 * tolerance]
     assert found[best].vibration <= 1.01 * tolerance
-    assert found[best].added == min(one.added for one in good)
+    assert found[best].added_time == min(one.added_time for one in good)
 
 
 def test_where_none_keeps_the_tolerance_the_one_that_leaves_least_is_taken():
@@ -78,18 +78,18 @@ def test_delays_that_follow_the_pose_are_offered_where_frequencies_differ():
         one = following[kind]
         alone = max(of_kind(kind, 2.0, 0.01).vibration(np.linspace(1.8, 2.2, 9), 0.01))
         assert one.vibration == pytest.approx(alone, rel=1e-6)
-        assert one.added == pytest.approx(of_kind(kind, 2.0, 0.01).duration)
+        assert one.added_time == pytest.approx(of_kind(kind, 2.0, 0.01).duration)
         assert one.name == f'{kind} by pose'
 
 
 def test_sure_frequency_needs_no_more_than_zv():
     found, best = compare_shapers([case(3.0)], 0.0)
-    assert found[best].added <= of_kind('zv', 3.0, 0.01).duration * (1 + 1e-6)
+    assert found[best].added_time <= of_kind('zv', 3.0, 0.01).duration * (1 + 1e-6)
 
 
 def test_unsure_frequency_needs_more():
     sure, unsure = (compare_shapers([case(3.0)], off) for off in (0.01, 0.3))
-    assert unsure[0][unsure[1]].added > 1.5 * sure[0][sure[1]].added
+    assert unsure[0][unsure[1]].added_time > 1.5 * sure[0][sure[1]].added_time
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ import numpy as np
 from flex_robot_sim.description import read_description, read_text
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.assembly import GRAVITY, build_arm
+from flex_robot_sim.model.described_text import described_text
 from flex_robot_sim.rig.bridge.batches import Batches
 from flex_robot_sim.rig.bridge.experiment_recording import (
     COLUMNS,
@@ -48,14 +49,14 @@ class ExperimentLog:
 
     def __init__(self, path: str | Path, arm: ArmModel, calibration: Calibration) -> None:
         """
-        Begin the file; UsageError if it cannot be written, or is there already.
+        Begin the file; UsageError if it exists, or cannot be written or contain this arm.
 
         :param arm: ArmModel of the bench; the log stores its URDF, with xacro expanded.
         """
         self.path, self.rows = Path(path), 0
         about = {
             'format': FORMAT,
-            'robot': arm.description.text,
+            'robot': described_text(arm),
             'coupling': arm.coupling,
             'gravity': (-arm.arrays.base_acceleration[3:]).tolist(),
             'calibration': asdict(calibration),

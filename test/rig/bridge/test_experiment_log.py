@@ -300,3 +300,11 @@ def test_compare_reports_a_bench_that_never_moved(tmp_path, arm, capsys):
     log.close()
     assert main(['rig', 'compare', str(log.path)]) == 2
     assert 'the motors were never on' in capsys.readouterr().err
+
+
+@pytest.mark.parametrize('kind', ['csv', 'mcap'])
+def test_an_arm_with_other_parameters_than_its_urdf_is_not_logged(tmp_path, arm, kind):
+    other = frs.with_parameters(arm, {'strip.EIz': ('*', 1.1)})
+    with pytest.raises(UsageError, match='parameters differ from those of its URDF'):
+        ExperimentLog(tmp_path / f'run.{kind}', other, calibration_of(BridgeSettings(), other))
+    assert not [*tmp_path.iterdir()]
