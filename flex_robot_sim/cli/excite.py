@@ -191,7 +191,7 @@ def _summary(arguments, arm, design, open_loop_limit):
         'seconds': float(course.time[-1]),
         'pose': dict(zip(arm.joint_names, course.pose.tolist())),
         'candidates': design.candidate_count,
-        'deviations': {
+        'standard_deviations': {
             row.path: float(deviation) if math.isfinite(deviation) else None
             for row, deviation in zip(design.information.unknowns, design.information.deviations)
         },
@@ -287,14 +287,14 @@ def _as_text(summary: Mapping[str, Any]) -> Iterable[str]:
         f'{summary["candidates"]}, about '
         + ', '.join(f'{name} {value:.3g}' for name, value in summary['pose'].items())
     )
-    width = max(len(path) for path in summary['deviations'])
+    width = max(len(path) for path in summary['standard_deviations'])
     imus = [name for name in summary['measured'] if name.startswith(('gyro/', 'acceleration/'))]
     if imus:
         yield f'  counts on {", ".join(imus)}' + (
             ', which the log of a bench has not' if 'run' in summary else ''
         )
     yield '  standard deviations to expect, with noise of the sensors only:'
-    for path, deviation in summary['deviations'].items():
+    for path, deviation in summary['standard_deviations'].items():
         scale = summary['scales'][path]
         text = (
             '-'

@@ -298,7 +298,7 @@ def _summary(fit, paths, robot, calibrated):
         'robot': robot,
         'logs': [str(path) for path in paths],
         'by': 'motion' if fit.setup.has_prescribed_motion else 'efforts',
-        'finer': fit.setup.finer,
+        'additional_shapes': fit.setup.finer,
         'time_step': fit.setup.time_step,
         'samples': int(sum(len(row.time) for row in fit.setup.data.sequences)),
         'rate': 1 / fit.setup.data.sequences[0].period,
@@ -329,7 +329,7 @@ def _summary(fit, paths, robot, calibrated):
         'validation_variance': fit.validation_variance,
         'validation_effort_variance': fit.validation_effort_variance,
         'signals_below_noise': list(fit.signals_below_noise),
-        'good': fit.is_good,
+        'is_good': fit.is_good,
         'notes': fit.notes,
     }
 
@@ -337,8 +337,9 @@ def _summary(fit, paths, robot, calibrated):
 def _as_text(summary):
     yield (
         f'{", ".join(summary["logs"])}: {summary["samples"]} samples at '
-        f'{summary["rate"]:.4g} Hz, driven by {summary["by"]}; {summary["finer"]} shapes of '
-        f'bending beyond those described, steps of {summary["time_step"]:.3g} s'
+        f'{summary["rate"]:.4g} Hz, driven by {summary["by"]}; '
+        f'{summary["additional_shapes"]} shapes of bending beyond those described, '
+        f'steps of {summary["time_step"]:.3g} s'
     )
     for row in summary['resonances']:
         yield (

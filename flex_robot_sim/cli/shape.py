@@ -122,7 +122,7 @@ def run(arguments: Namespace) -> int:
     )
     if not cases:
         common.print_result(arguments, summary, _as_text)
-        source = arguments.log or summary['of']
+        source = arguments.log or summary['source']
         hint = (
             'Record at rest just after a move or a push, long enough to see it ring, and '
             'faster than it rings'
@@ -146,7 +146,7 @@ def run(arguments: Namespace) -> int:
             'follows_pose': candidate.follows,
             'frequencies': [mode[0] for mode in candidate.shaper.modes],
             'vibration': candidate.vibration,
-            'time': candidate.added_time,
+            'added_time': candidate.added_time,
             'move_vibration': None
             if np.isnan(candidate.move_vibration)
             else candidate.move_vibration,
@@ -157,7 +157,7 @@ def run(arguments: Namespace) -> int:
         for candidate in candidates
     ]
     summary['recommended'] = candidates[best].name
-    summary['keeps_tolerance'] = bool(meets_tolerance(candidates[best], arguments.tolerance))
+    summary['meets_tolerance'] = bool(meets_tolerance(candidates[best], arguments.tolerance))
     if arguments.output:
         _write(arguments, summary, candidates[best])
     if arguments.plot:
@@ -199,7 +199,7 @@ def _from_robot(arguments):
             fixed=arguments.fixed,
         )
     summary = {
-        'of': arm.description.name,
+        'source': arm.description.name,
         'is_flexible': bool(arm.tips or arm.motor_names),
         'uncertainty': uncertainty,
         'trial_moves': moves,
@@ -241,7 +241,7 @@ def _write(arguments, summary, candidate):
                     arm, candidate.design, payloads, servo and (servo.stiffness, servo.damping)
                 )
                 parts = ShaperSpecification(candidate.name, NONE, table, tuple(stages))
-    write_shaper(arguments.output, parts, str(summary['of']), joints)
+    write_shaper(arguments.output, parts, str(summary['source']), joints)
 
 
 def _servo(arguments, arm):
@@ -276,7 +276,7 @@ def _from_log(arguments):
             ]
         )
     summary = {
-        'of': arguments.log,
+        'source': arguments.log,
         'rate': rate,
         'columns': names,
         'samples': len(samples),
@@ -305,7 +305,7 @@ def _as_text(summary):
 
     if 'resonances' in summary:
         yield (
-            f'{summary["of"]}: {summary["samples"]} samples of '
+            f'{summary["source"]}: {summary["samples"]} samples of '
             f'{", ".join(summary["columns"])} at {summary["rate"]:.6g} Hz'
         )
         for row in summary['resonances']:
@@ -315,7 +315,7 @@ def _as_text(summary):
                 f'{row["way"]}'
             )
     else:
-        yield f'{summary["of"]}'
+        yield f'{summary["source"]}'
         if summary['gains']:
             yield f'  {summary["gains"]}'
         for case in summary['cases']:
@@ -349,7 +349,7 @@ def _as_text(summary):
             else (f'{row["move_vibration"]:11.1%}')
         )
         yield (
-            f'  {row["name"]:14s}{row["vibration"]:9.1%}{move_column}{row["time"]:11.3f} s'
+            f'  {row["name"]:14s}{row["vibration"]:9.1%}{move_column}{row["added_time"]:11.3f} s'
             f'{row["acceleration"]:11.3g} m/s2  {frequencies}'
         )
     yield f'  recommended: {summary["recommended"]}, {_rule_text(summary, moves)}'
@@ -375,7 +375,7 @@ def _rule_text(summary, moves):
     if best is summary['shapers'][0]:
         return f'as each shaper leaves as much as none or more{reason}'
     tolerance = summary['tolerance']
-    if not summary['keeps_tolerance']:
+    if not summary['meets_tolerance']:
         return f'the one that leaves least; no shaper keeps to {tolerance:.0%}{reason}'
     if moves and best['move_vibration'] > MAX_MOVE_SHARE * tolerance:
         return f'the one that leaves least in moves, no more than {tolerance:.0%}'
@@ -443,4 +443,4 @@ def _draw(path, summary, cases, candidates, best, spectrum):
                 has_whole_ticks=True,
             ),
         )
-    write_charts(path, f'{summary["of"]}: {summary["recommended"]} is recommended', charts)
+    write_charts(path, f'{summary["source"]}: {summary["recommended"]} is recommended', charts)

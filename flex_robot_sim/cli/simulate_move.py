@@ -160,29 +160,30 @@ def residual(arguments: Namespace, moves: list[_MonitoredMove]) -> dict[str, Any
     return {
         'shaper': arguments.shaper,
         'feedback': arguments.feedback,
-        'time_added': moves[0].move.arrival - arguments.within,
+        'added_time': moves[0].move.arrival - arguments.within,
         'note': moves[0].warning or _no_vibration_note(residual_ratio, moves[0]),
-        'residual': sizes[0],
-        'residual_without': sizes[1],
-        'residual_left': residual_ratio,
+        'residual_vibration': sizes[0],
+        'residual_vibration_without': sizes[1],
+        'residual_vibration_ratio': residual_ratio,
     }
 
 
 def lines_of_residual(summary: Mapping[str, Any]) -> Iterator[str]:
     """Yield the residual vibration as lines of text."""
-    if 'residual' not in summary:
+    if 'residual_vibration' not in summary:
         return
     remedy = ' and '.join(filter(None, (summary['shaper'], summary['feedback'])))
-    if summary['residual'] is None:
+    if summary['residual_vibration'] is None:
         yield f'  {remedy}: the move ends too late to see what is left. Give more --seconds'
         return
-    line = f'  tip swings after the move: {1e3 * summary["residual"]:.3g} mm with {remedy}'
-    if summary['residual_left'] is not None:
+    size = 1e3 * summary['residual_vibration']
+    line = f'  residual vibration of the tip: {size:.3g} mm with {remedy}'
+    if summary['residual_vibration_ratio'] is not None:
         line += (
-            f', {1e3 * summary["residual_without"]:.3g} mm without: '
-            f'{summary["residual_left"]:.1%} is left'
+            f', {1e3 * summary["residual_vibration_without"]:.3g} mm without: '
+            f'{summary["residual_vibration_ratio"]:.1%} is left'
         )
-    yield f'{line}; it takes {summary["time_added"]:.2g} s longer'
+    yield f'{line}; it takes {summary["added_time"]:.2g} s longer'
     if summary['note']:
         yield f'  note: {summary["note"]}'
 

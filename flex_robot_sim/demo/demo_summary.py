@@ -54,7 +54,7 @@ def comparison_of(shaper: str, vibrations: Sequence[DemoVibration]) -> dict:
     summary = {'shaper': shaper, 'residual_vibration_link': link, 'residual_vibration': sizes[-1]}
     if len(sizes) > 1:
         without, residual = sizes
-        summary['residual_vibration_unshaped'] = without
+        summary['residual_vibration_without'] = without
         summary['residual_vibration_ratio'] = (
             residual / without if without and residual is not None else None
         )
@@ -103,7 +103,7 @@ def _vibration_line(summary):
     ratio = summary.get('residual_vibration_ratio')
     if ratio is None:
         return f'  {prefix}{shaped}'
-    unshaped = f'{MILLI * summary["residual_vibration_unshaped"]:.3g} mm without a shaper'
+    unshaped = f'{MILLI * summary["residual_vibration_without"]:.3g} mm without a shaper'
     return f'  {prefix}{unshaped}, {shaped}: {ratio:.1%} is left'
 
 

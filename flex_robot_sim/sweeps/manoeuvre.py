@@ -44,21 +44,29 @@ class Manoeuvre(Settings):
         move = frs.sweeps.Manoeuvre(to=(0.3,), within=0.3, seconds=0.6)
     """
 
-    to: tuple = setting((), 'pose to go to; empty: where arms start', 'rad, m')
+    to: tuple = setting((), 'final pose; empty: the default pose at the start', 'rad, m')
     start: tuple = setting(
         (), 'pose at the start; empty: zero, or the nearest pose within limits', 'rad, m'
     )
-    within: float = setting(0.0, 'of a minimum-jerk motion; 0: at once', 's', at_least=0.0)
+    within: float = setting(
+        0.0, 'duration of the minimum-jerk motion; 0: a step', 's', at_least=0.0
+    )
     seconds: float = setting(5.0, 'duration of a run', 's', above=0.0)
     payload: float = setting(0.0, 'fixed to the tool', 'kg', at_least=0.0)
     at_rest: bool = setting(
-        True, 'whether links sag at the start as they do at rest; or they are straight'
+        True, 'whether the arm starts in equilibrium, where links sag; or with straight links'
     )
-    shaper: str = setting('none', 'of the set points, for the pose to go to', choices=SHAPERS)
-    stiffness: tuple = setting((), 'of PD, one or by joint; empty: what holds the arm', 'N m/rad')
-    damping: tuple = setting((), 'of PD, one or by joint; empty: what holds the arm', 'N m s/rad')
+    shaper: str = setting(
+        'none', 'input shaper of the set points, for the final pose', choices=SHAPERS
+    )
+    stiffness: tuple = setting(
+        (), 'of the PD servo, one or by joint; empty: designed for the arm', 'N m/rad'
+    )
+    damping: tuple = setting(
+        (), 'of the PD servo, one or by joint; empty: designed for the arm', 'N m s/rad'
+    )
     time_step: float = setting(1e-3, 'integration step', 's', above=0.0)
-    rate: float = setting(100.0, 'looks at the tips per second', 'Hz', above=0.0)
+    rate: float = setting(100.0, 'samples of the tips per second', 'Hz', above=0.0)
 
 
 class ManoeuvreController(NamedTuple):

@@ -43,7 +43,7 @@ def test_model_gives_a_line_for_each_shaper_and_one_recommendation(capsys):
     assert [one['name'] for one in summary['shapers']] == list(CONTROLLER_SHAPERS)
     known = frs.frequencies(frs.load('single_link'), [0.3])[0]
     assert summary['cases'][0]['frequencies'][0] == pytest.approx(known, rel=1e-9)
-    assert summary['shapers'][1]['time'] == pytest.approx(0.5 / known, rel=1e-3)
+    assert summary['shapers'][1]['added_time'] == pytest.approx(0.5 / known, rel=1e-3)
     assert summary['recommended'] in [one['name'] for one in summary['shapers'][1:]]
     for one in summary['shapers']:
         assert sum(one['amplitudes']) == pytest.approx(1.0)

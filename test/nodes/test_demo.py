@@ -256,7 +256,7 @@ def test_a_comparison_runs_both_and_the_shaped_arm_rings_less(demo, tmp_path):
     # a tenth on a free machine; on a busy one commands that come late shake the arm
     assert (
         figures['residual_vibration']
-        == figures['residual_vibration_ratio'] * figures['residual_vibration_unshaped']
+        == figures['residual_vibration_ratio'] * figures['residual_vibration_without']
     )
     assert figures['residual_vibration_ratio'] < 0.5
     assert (tmp_path / 'both.png').read_bytes().startswith(b'\x89PNG')

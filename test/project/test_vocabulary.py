@@ -68,6 +68,15 @@ EVERYWHERE = {
     'Beat': 'RateGate',
     'Echo': 'RoundTrip',
     'as_built': 'with_realistic_drives',
+    'bell': 'wake_up',
+    'Bell': 'threading.Event',
+    'caution': 'regularization',
+    'complaint': 'warning',
+    'EstimatedNumber': 'ParameterEstimate',
+    'held_out': 'validation_variance',
+    'Look': 'ArmMeasurements',
+    'nudge': 'weight_step',
+    'trades_with': 'correlated_with',
 }
 # fields of the tables of the kernels, and their parameters and variables
 IN_DYNAMICS = {
