@@ -36,14 +36,14 @@ class OutputSettings(Settings):
     )
     strain_scale: float = setting(
         0.0,
-        'surface strain at which the colour of bending_markers is full; 0: that at which a '
-        'link bends by a tenth of its length',
+        'surface strain at which the colour of bending_markers is full; 0: that of a link that '
+        'bends by a tenth of its length',
         at_least=0.0,
         live=True,
     )
-    wrench_joints: tuple = setting((), 'joints whose wrenches go out', of=str)
+    wrench_joints: tuple = setting((), 'joints whose wrenches are published', of=str)
     publish_clock: bool = setting(
-        False, 'send /clock; stamps are simulated time then, as they are in lockstep'
+        False, 'publish /clock; stamps are then simulated time, as in lockstep'
     )
     clock_rate: float = setting(100.0, 'rate of /clock', 'Hz', above=0.0)
 
@@ -54,8 +54,8 @@ class ShaperSettings(Settings):
 
     shaper: str = setting(
         AUTO,
-        'shaper of each mode; auto: what flexsim shape recommends; none: trajectories are '
-        'resampled only',
+        'shaper of each mode; auto: the recommendation of flexsim shape; none: trajectories are '
+        'only resampled',
         choices=NODE_SHAPERS,
         live=True,
     )
@@ -98,13 +98,13 @@ class ShaperSettings(Settings):
     )
     start_tolerance: float = setting(
         0.1,
-        'how far from where the arm is a trajectory or a stream may begin',
+        'largest distance of the arm from the start of a trajectory or a stream',
         'rad, m',
         at_least=0.0,
         live=True,
     )
     controller_action: str = setting(
-        '', 'FollowJointTrajectory of the controller, to which goals go on; empty: its topic'
+        '', 'FollowJointTrajectory of the controller, for shaped goals; empty: its topic'
     )
     stream: str = setting(
         'none',

@@ -15,11 +15,11 @@ class LoopSettings(Settings):
 
     pacing: str = setting(
         'real_time',
-        'in step with the clock, as fast as it can, or one period per command',
+        'paced by the clock, as fast as possible, or one period per command',
         choices=PACINGS,
     )
     period: float = setting(
-        1e-3, 'simulated time between two looks at the commands', 's', above=0.0
+        1e-3, 'simulated time between two reads of the commands', 's', above=0.0
     )
     real_time_factor: float = setting(
         1.0, 'simulated time over real time', at_least=1e-6, at_most=1e6, live=True
@@ -42,7 +42,7 @@ class LoopSettings(Settings):
         20, 'SCHED_FIFO priority of the simulation, if allowed; 0 asks for none', at_least=0
     )
     wait_for_command: bool = setting(
-        False, 'whether the arm stands still, as if paused, until the first command'
+        False, 'whether the simulation stays paused until the first command'
     )
     initial_position: tuple = setting(
         (),

@@ -11,10 +11,10 @@ class RobotSettings(Settings):
     """Selection of the robot."""
 
     robot: str = setting(
-        '', 'URDF or xacro file, or a shipped robot; empty: what arrives on robot_description'
+        '', 'URDF or xacro file, or a shipped robot; empty: from the topic robot_description'
     )
     xacro_arguments: tuple = setting((), 'NAME:=VALUE for a xacro file', of=str)
-    coupling: str = setting('shortening', 'elastic terms that live', choices=COUPLINGS)
+    coupling: str = setting('shortening', 'elastic terms of the model', choices=COUPLINGS)
     gravity: tuple = setting(GRAVITY, 'in the base frame', 'm/s2')
     tool: str = setting('', 'link that is the tool; empty: the one that flexsim check shows')
 
@@ -25,7 +25,7 @@ class NodeSettings(Settings):
 
     executor: str = setting(
         'auto',
-        'executor of rclpy; auto takes that of events, which needs least time, where there is one',
+        'executor of rclpy; auto: the events executor, which takes least time, if there is one',
         choices=('auto', 'events', 'single_threaded'),
     )
     thread_priority: int = setting(

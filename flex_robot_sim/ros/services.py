@@ -28,36 +28,39 @@ class Service(NamedTuple):
 RESET = Service(
     'dynamics/reset',
     TRIGGER,
-    'the arm is where it started, at rest and without efforts; time runs on, because '
-    'a clock that jumps back breaks TF and controllers',
+    'returns the arm to its initial state, at rest and without efforts; time continues, '
+    'because a clock that jumps back breaks TF and controllers',
 )
-PAUSE = Service('dynamics/pause', SET_BOOL, 'true stops, false goes on')
+PAUSE = Service('dynamics/pause', SET_BOOL, 'true pauses the simulation, false resumes it')
 STEP = Service(
     'dynamics/step',
     TRIGGER,
-    'one `period`, while paused or in lockstep; it ends when the command that answers '
+    'runs one `period`, while paused or in lockstep; returns when the command that answers '
     'the new state has arrived',
 )
-HOLD = Service('controller/hold', TRIGGER, 'every motion ends, the arm is held where it is')
+HOLD = Service(
+    'controller/hold', TRIGGER, 'ends every motion and holds the arm at its present position'
+)
 ENABLE = Service(
     'bridge/enable',
     SET_BOOL,
-    'arm or disarm; off at the start; the answer names joints that are not homed',
+    'arms or disarms the bench, which is disarmed at the start; the response names joints '
+    'that are not homed',
 )
 ZERO = Service(
     'bridge/zero',
     TRIGGER,
-    'the joints stand at `zero_pose`, which makes them homed; while disarmed, once '
-    'they are at rest',
+    'sets the present joint positions to `zero_pose`, which homes the joints; only while '
+    'disarmed and at rest',
 )
 CLEAR = Service(
     'bridge/clear',
     TRIGGER,
-    'forget latched faults whose cause is gone, or take the board back from '
-    'another host; stays disarmed',
+    'clears latched faults whose cause is gone, or takes the board back from another host; '
+    'the bench stays disarmed',
 )
 START_PROFILE = Service(
-    'bridge/start_profile', TRIGGER, 'play the profile that was sent; while armed and homed'
+    'bridge/start_profile', TRIGGER, 'plays the loaded profile; only while armed and homed'
 )
 
 SERVICES = tuple(item for item in [*globals().values()] if isinstance(item, Service))

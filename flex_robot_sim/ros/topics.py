@@ -103,15 +103,15 @@ JOINT_STATES = Topic(
             'dynamics',
             'joint_state_rate',
             'joints of the URDF: link side of their drives [rad, m; per s]; effort is '
-            'what the motor gave in the last step, within the limits of its drive '
+            'that of the motor in the last step, within the limits of its drive '
             '[N m, N]',
         ),
         PublishingNode(
             'bridge',
             'telemetry_rate',
-            'slide and turn from their encoders [m, rad; per s]; effort is what the '
-            'motors make [N, N m], of the turn the effort that its model applied, and 0 '
-            'while the board plays a profile',
+            'slide and turn from their encoders [m, rad; per s]; effort is that of the '
+            'motor of the slide, and that of the model of the turn [N, N m]; 0 while the '
+            'board plays a profile',
         ),
     ),
     subscribers=(
@@ -120,7 +120,7 @@ JOINT_STATES = Topic(
         ),
         SubscribingNode(
             'shaper',
-            'where a motion begins that has no point at time 0, and whether the arm has arrived',
+            'start of a trajectory without a point at time 0, and whether the arm has arrived',
         ),
         SubscribingNode(
             'trajectory_action',
@@ -142,7 +142,7 @@ MOTOR_STATES = Topic(
             'joint_state_rate',
             'flexible joints: motor side, behind the gear; same stamp as `joint_states`',
         ),
-        PublishingNode('bridge', 'never', 'for arms with flexible joints, which are no bench'),
+        PublishingNode('bridge', 'never', 'the bench has no flexible joints'),
     ),
     subscribers=(
         SubscribingNode(
@@ -172,7 +172,7 @@ FLEX_STATES = Topic(
     ),
     subscribers=(
         SubscribingNode(
-            'view', 'deflection of the links; without it the picture keeps the last one', SAMPLES
+            'view', 'deflection of the links; without it the view shows the last one', SAMPLES
         ),
     ),
 )
@@ -188,9 +188,7 @@ STRAIN = Topic(
             'strain is curvature times the distance from the neutral axis',
         ),
         PublishingNode(
-            'bridge',
-            'flex_rate',
-            '`LINK/SENSOR`: mean curvature as it was measured [1/m], and its rate',
+            'bridge', 'flex_rate', '`LINK/SENSOR`: measured mean curvature [1/m], and its rate'
         ),
     ),
     subscribers=(
@@ -287,7 +285,7 @@ BENDING_MARKERS = Topic(
             'dynamics',
             'display_rate',
             'bent links, coloured by surface strain, each in its own frame; the path of '
-            'the tool in the base frame, anew after a reset',
+            'the tool in the base frame, cleared by a reset',
         ),
         PublishingNode(
             'bridge',
@@ -333,8 +331,8 @@ JOINT_COMMANDS = Topic(
     subscribers=(
         SubscribingNode(
             'dynamics',
-            'efforts by joint name [N m, N]; joints that are not named keep theirs; zero '
-            'after `command_timeout`',
+            'efforts by joint name [N m, N]; other joints keep their efforts; zero after '
+            '`command_timeout`',
         ),
         SubscribingNode('bridge', 'efforts by joint name [N, N m]; zero after `command_timeout`'),
     ),
@@ -369,8 +367,8 @@ PUSH = Topic(
         SubscribingNode(
             'dynamics',
             'force at the origin of the link named in `frame_id`, and moment, in that '
-            'frame and turning with it [N, N m]; until the next one, or none for '
-            '`push_timeout`; zero ends it. 1e6 N and 1e6 N m at most',
+            'frame and turning with it [N, N m]; until the next push, or for '
+            '`push_timeout`; zero ends it; at most 1e6 N and 1e6 N m',
         ),
         SubscribingNode('view', 'all pushes, drawn as arrows'),
     ),
@@ -386,8 +384,8 @@ REFERENCE = Topic(
     subscribers=(
         SubscribingNode(
             'controller',
-            'positions to go to at once [rad, m], and velocities of the target if given; '
-            'joints that are not named stay',
+            'target positions, effective at once [rad, m], and target velocities if given; '
+            'other joints keep their targets',
         ),
     ),
     is_command=True,
@@ -399,19 +397,19 @@ TRAJECTORY = Topic(
     publishers=(
         PublishingNode(
             'shaper',
-            'one for each that arrives',
+            'for each incoming trajectory',
             'the shaped trajectory, stamped with the time of its first point',
         ),
         PublishingNode(
             'trajectory_action',
-            'one for each goal and each cancel',
+            'for each goal and each cancellation',
             'the trajectory of the goal, or a stop, with the time of its first point as stamp',
         ),
     ),
     subscribers=(
         SubscribingNode(
             'controller',
-            'points in time, from where the target is now; linear between positions, '
+            'points over time, starting at the present target; linear between positions, '
             'cubic with velocities, quintic with accelerations; at most '
             '`max_trajectory_points`',
         ),
@@ -424,7 +422,7 @@ SHAPER_TRAJECTORY = Topic(
     JOINT_TRAJECTORY,
     subscribers=(
         SubscribingNode(
-            'shaper', 'the trajectory to shape; one without points is passed on as it is'
+            'shaper', 'the trajectory to shape; one without points is passed on unchanged'
         ),
     ),
     is_command=True,
@@ -459,7 +457,7 @@ SHAPER_SET_POINTS = Topic(
 PROFILE = Topic(
     'bridge/profile',
     JOINT_TRAJECTORY,
-    subscribers=(SubscribingNode('bridge', 'efforts over time, which the board plays'),),
+    subscribers=(SubscribingNode('bridge', 'efforts over time for the board to play'),),
     is_command=True,
 )
 
@@ -522,7 +520,7 @@ ROBOT_DESCRIPTION = Topic(
     subscribers=(
         SubscribingNode(
             'dynamics',
-            'the robot, where the parameter `robot` is empty; later changes are not taken',
+            'the robot, where the parameter `robot` is empty; later messages are ignored',
             LATCHED,
         ),
         SubscribingNode(
@@ -552,22 +550,21 @@ DIAGNOSTICS = Topic(
         PublishingNode(
             'dynamics',
             '1 Hz',
-            'real-time factor, step times, missed deadlines, dropped time, commands taken '
-            'and refused, energy balance, bending against the limit up to which the model '
-            'holds',
+            'real-time factor, step times, missed deadlines, dropped time, accepted and '
+            'refused commands, energy balance, bending over the limit of the model',
         ),
         PublishingNode(
             'controller',
             '1 Hz',
-            'moving, settling, holding or not, which joint rests off its target and why, '
-            'why gains do not hold the arm, targets, refused inputs, silences, updates at '
-            'the effort limit, the shaper and the time that it adds, the feedback',
+            'motion state, joint with a steady-state error and its cause, unstable gains, '
+            'targets, refused inputs, gaps between states, updates at the effort limit, '
+            'shaper and its added time, feedback',
         ),
         PublishingNode(
             'shaper',
             '1 Hz',
-            'trajectories shaped, passed on and refused, and why the last one was; time '
-            'that the shaper adds; set points received, refused, late, and beyond a limit',
+            'trajectories shaped, passed on and refused, and the reason of the last refusal; '
+            'added time of the shaper; set points received, refused, late, and beyond a limit',
         ),
         PublishingNode(
             'drift',
