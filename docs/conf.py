@@ -1,9 +1,9 @@
 """
-What Sphinx makes of the pages beside this file; `./run docs` calls it, and so does rosdoc2.
+Sphinx configuration of the pages in this folder, for `./run docs` and rosdoc2.
 
-The pages are Markdown that a forge shows as well, so what only a site needs is here: which pages
-there are and in which order, and what becomes of links that leave this folder. rosdoc2 copies the
-folder and runs this text from elsewhere, hence no word here depends on where it lies.
+The pages are Markdown that forges render, too. This file has what only the site needs: the list
+of pages, and the treatment of links that leave this folder. rosdoc2 copies the folder and runs
+this file from elsewhere, so nothing here depends on its location.
 """
 
 import inspect
@@ -17,6 +17,7 @@ copyright = author
 
 CHAPTERS = {
     'Tasks': (
+        'install',
         'simulate_my_arm',
         'flexible_urdf',
         'tune_controller',
@@ -40,23 +41,23 @@ CHAPTERS = {
         'rig',
         'rig_protocol',
     ),
-    'Theory': (
-        'theory',
+    'Theory': ('theory', 'architecture'),
+    'Results': (
+        'comparison',
+        'benchmark',
+        'scale',
         'papers',
         'papers/dual_screw',
         'papers/element_sum',
         'papers/wrench_dae',
         'papers/screw_kinematics',
         'papers/stiffened',
-        'benchmark',
-        'scale',
-        'architecture',
     ),
 }
-"""Pages by chapter; one that is not there is left out."""
+"""Pages by chapter; missing ones are left out."""
 
 extensions = ['myst_parser', 'sphinx.ext.autodoc', 'sphinx.ext.mathjax', 'sphinx-mathjax-offline']
-# the last one is not with rosdoc2, whose pages are online anyway
+# the last one is missing with rosdoc2, whose pages are online
 extensions = [name for name in extensions if find_spec(name)]
 root_doc = 'index'
 exclude_patterns = ['_build']
@@ -66,19 +67,19 @@ html_static_path, html_css_files = ['style'], ['site.css']
 html_favicon = 'style/icon.svg'
 html_show_copyright = html_show_sphinx = html_copy_source = False
 html_theme_options = {'navigation_with_keys': True}
-highlight_language = 'none'  # blocks without a language are screens and layouts
+highlight_language = 'none'  # blocks without a language are terminal output
 
-# as forges read it: $...$ and blocks of the kind math, and anchors of headings
+# as forges do: $...$, `math` blocks, and anchors of headings
 myst_enable_extensions = ['dollarmath']
 myst_fence_as_directive = ['math']
 myst_heading_anchors = 4
 myst_dmath_double_inline = False
 
 default_role = 'code'  # docstrings have `names`, not links
-smartquotes = False  # 'body' is a word to type
+smartquotes = False  # quoted words are typed as they are
 autodoc_member_order = 'bysource'
-autodoc_typehints = 'none'  # they are in the parameters' lines, with shapes and units
-# what the library imports, where pages are built without it
+autodoc_typehints = 'none'  # docstrings give types with shapes and units
+# libraries that may be missing where the pages are built
 autodoc_mock_imports = [name for name in ('lxml', 'numba', 'scipy', 'yaml') if not find_spec(name)]
 rosdoc2_settings = {'allow_other_extensions': True}
 
@@ -87,7 +88,7 @@ FENCES = re.compile(r'(^```.*?^```$)', re.DOTALL | re.MULTILINE)
 
 
 def add_chapters(app, docname, source):
-    """Append the list of all pages to the start page, where forges need none."""
+    """Append the list of all pages to the start page of the site."""
     if docname != root_doc:
         return
     lists = ''
@@ -102,7 +103,7 @@ def add_chapters(app, docname, source):
 
 
 def end_links_that_leave(app, docname, source):
-    """Keep the words of links to folders, pages outside docs/, and files that rosdoc2 lacks."""
+    """Replace links to folders, pages outside docs/ and missing files by their text."""
     folder = os.path.dirname(app.env.doc2path(docname))
 
     def words(found):
@@ -118,7 +119,7 @@ def end_links_that_leave(app, docname, source):
 
 
 def plain_words(app, what, name, obj, options, lines):
-    """Escape what docstrings mean as it stands, |x| and a*b, and RST does not."""
+    """Escape characters of docstrings that RST would interpret, as in |x| and a*b."""
     for k, line in enumerate(lines):
         if not line.startswith('    '):
             parts = re.split(r'(`[^`]*`)', line)
@@ -127,7 +128,7 @@ def plain_words(app, what, name, obj, options, lines):
 
 
 def fields_of(app, what, name, obj, options, lines):
-    """Add what the comments beside the fields of a class say."""
+    """Add the comments at the fields of a class to its docstring."""
     if what != 'class' or not hasattr(obj, '__annotations__'):
         return
     rows = []
@@ -145,12 +146,12 @@ def fields_of(app, what, name, obj, options, lines):
 
 
 def skip_aliases(app, what, name, obj, skip, options):
-    """Leave out the fields of named tuples, which `fields_of` has told."""
+    """Skip the fields of named tuples, which `fields_of` lists."""
     return skip or (getattr(obj, '__doc__', '') or '').startswith('Alias for field number')
 
 
 def setup(app):
-    """Tell Sphinx of these."""
+    """Connect these functions to Sphinx."""
     app.connect('source-read', add_chapters)
     app.connect('source-read', end_links_that_leave)
     app.connect('autodoc-skip-member', skip_aliases)

@@ -1,8 +1,4 @@
-"""
-Build the site of these pages, and serve it on this machine.
-
-`./run docs` calls it; the pages are found beside it, so it is part of the source tree only.
-"""
+"""Build the site of the pages in this folder, and serve it on this machine: `./run docs`."""
 
 import argparse
 import errno
@@ -13,7 +9,7 @@ from pathlib import Path
 
 PAGES = Path(__file__).resolve().parent
 HOST = '127.0.0.1'
-PORTS = range(8280, 8300)  # the first that is free is taken
+PORTS = range(8280, 8300)  # the first free one is the default
 
 
 def main(words=None):
@@ -29,7 +25,7 @@ def main(words=None):
         '--port',
         type=int,
         metavar='N',
-        help=f'(default: the first that is free from {PORTS[0]} on)',
+        help=f'port (default: the first free one from {PORTS[0]} on)',
     )
     arguments = parser.parse_args(words)
     folder = Path(arguments.build or Path(sys.prefix) / 'site')
@@ -40,7 +36,7 @@ def main(words=None):
                 return 1
             print(folder / 'index.html')
             return 0
-        with open_server(folder, arguments.port) as server:  # before what takes long
+        with open_server(folder, arguments.port) as server:  # a taken port fails before the build
             if build(folder):
                 return 1
             print(f'http://{HOST}:{server.server_port}  Ctrl-C ends it.', flush=True)
@@ -54,10 +50,10 @@ def main(words=None):
 
 
 def build(folder):
-    """Build the site into a folder; return 0, or not if there was a warning."""
+    """Build the site into a folder; return 0, or another number after a warning."""
     from sphinx.cmd.build import main as sphinx
 
-    # on a terminal Sphinx tells how far it is
+    # on a terminal Sphinx shows its progress
     quiet = [] if sys.stdout.isatty() else ['-q']
     return sphinx(
         [
@@ -75,14 +71,14 @@ def build(folder):
 
 
 class Quiet(SimpleHTTPRequestHandler):
-    """A server that does not tell who asks for what."""
+    """A server that logs no requests."""
 
     def log_message(self, *_):
-        """Say nothing."""
+        """Log nothing."""
 
 
 def open_server(folder, port=None):
-    """Return a server of a folder, on a port or the first that is free."""
+    """Return a server of a folder, on a port or the first free one."""
     *others, last = PORTS if port is None else [port]
     handler = partial(Quiet, directory=str(folder))
     for number in others:
@@ -97,9 +93,9 @@ def open_server(folder, port=None):
 def _remedy(error, arguments):
     if error.errno == errno.EADDRINUSE:
         taken = arguments.port or f'{PORTS[0]} to {PORTS[-1]}'
-        return f'port {taken} is taken on {HOST}. Take another --port.'
+        return f'port {taken} is in use on {HOST}. Choose another --port.'
     where = f'{error.filename}: ' if error.filename else ''
-    return f'{where}{error.strerror or error}. Give another --build.'
+    return f'{where}{error.strerror or error}. Choose another --build.'
 
 
 if __name__ == '__main__':

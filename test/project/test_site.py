@@ -158,7 +158,7 @@ def test_a_taken_port_is_one_line(capsys):
         port = other.getsockname()[1]
         assert serve.main(['--port', str(port)]) == 2
     assert capsys.readouterr().err == (
-        f'run docs: port {port} is taken on 127.0.0.1. Take another --port.\n'
+        f'run docs: port {port} is in use on 127.0.0.1. Choose another --port.\n'
     )
 
 
@@ -166,7 +166,7 @@ def test_a_folder_that_cannot_be_made_is_one_line(tmp_path, capsys):
     (tmp_path / 'file').touch()
     assert serve.main(['--build', str(tmp_path / 'file' / 'site')]) == 2
     assert capsys.readouterr().err == (
-        f'run docs: {tmp_path}/file/site: Not a directory. Give another --build.\n'
+        f'run docs: {tmp_path}/file/site: Not a directory. Choose another --build.\n'
     )
 
 
