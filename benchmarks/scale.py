@@ -113,19 +113,19 @@ def _bytes(arrays):
 def as_text(result):
     """Lines of the table."""
     found = result['scale']
-    yield f'{ROBOT}: numbers of an arm', f'{found["arm_bytes"] / 1024:.1f} KiB'
-    yield 'scratch of a step', f'{found["work_bytes"] / 1024:.1f} KiB'
+    yield f'{ROBOT}: arrays of an arm', f'{found["arm_bytes"] / 1024:.1f} KiB'
+    yield 'workspace of a step', f'{found["work_bytes"] / 1024:.1f} KiB'
     yield 'state', f'{found["state_bytes"] / 1024:.1f} KiB'
     yield (
         f'a step of one among {MANY}, {STEPS} in a call',
         f'{found["many_over_few"]:.2f} times one among {FEW}',
     )
     yield 'to build an arm from its description', f'{found["build_ms"]:.0f} ms'
-    yield 'a part of a sweep, on its way to a worker', f'{found["part_sent_bytes"] / 1024:.1f} KiB'
-    yield 'a run, on its way back', f'{found["run_back_bytes"]:.0f} bytes'
-    yield 'there, in memory', f'{found["run_held_bytes"]:.0f} bytes'
-    yield 'a run, as it is kept', f'{found["run_kept_bytes"]} bytes'
-    yield 'who asked for it, per run', f'{found["head_us_per_run"]:.0f} us'
+    yield 'a part of a sweep, sent to a worker', f'{found["part_sent_bytes"] / 1024:.1f} KiB'
+    yield 'a run, returned', f'{found["run_back_bytes"]:.0f} bytes'
+    yield 'a finished run, in memory', f'{found["run_held_bytes"]:.0f} bytes'
+    yield 'a run, on disk', f'{found["run_kept_bytes"]} bytes'
+    yield 'time of the submitting process, per run', f'{found["head_us_per_run"]:.0f} us'
     tasks = found['dask_tasks_per_second']
     yield (
         'empty parts through a scheduler of Dask',

@@ -265,7 +265,7 @@ def as_text(result):
     """Lines of the table."""
     for name, time in result['step_us'].items():
         yield f'one step, {name}', f'{time:.2f} us'
-    yield 'a call of `step()` beside its one step', f'{result["step_call_us"]:.2f} us'
+    yield 'a call of `step()` in addition to its step', f'{result["step_call_us"]:.2f} us'
     for way, words in (('', 'without the call'), ('called_', 'called from Python')):
         yield (
             f'forward dynamics, 16 coordinates, {words}',

@@ -67,8 +67,8 @@ SAME = {
     'two threads over one': ('two threads', 0.02),
     'an arm among 2048 over one among 32': ('a step of one among 2048, 10 in a call', 1.0),
     'to build an arm from its description': ('to build an arm from its description', 1.0),
-    'a part of a sweep, sent': ('a part of a sweep, on its way to a worker', 1.0),
-    'time of the submitting process, per run': ('who asked for it, per run', 1.0),
+    'a part of a sweep, sent': ('a part of a sweep, sent to a worker', 1.0),
+    'time of the submitting process, per run': ('time of the submitting process, per run', 1.0),
     'parts through a scheduler of Dask': ('empty parts through a scheduler of Dask', 1.0),
 }
 
