@@ -265,19 +265,6 @@ def test_a_terminal_without_box_characters_still_gets_the_tree():
     assert b'?? ' in done.stdout
 
 
-def test_the_readme_shows_the_output_of_check():
-    readme = (ROOT / 'README.md').read_text('utf-8')
-    command, shown = re.search(r'\$ \./run (check urdf/.*)\n((?:.*\n)+?)```', readme).groups()
-    done = subprocess.run(
-        [sys.executable, '-m', 'flex_robot_sim', *command.split()],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout == shown
-
-
 @pytest.mark.parametrize('command', cli.COMMANDS)
 def test_a_command_starts_in_a_new_process(command):
     """Commands of other tests run in the test process, or in one with more imports."""

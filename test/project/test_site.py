@@ -1,4 +1,4 @@
-"""The site of the pages: it builds without a warning, links lead somewhere, browsers show it."""
+"""The site of the pages: it builds without a warning; browsers show and search it."""
 
 import re
 import socket
@@ -22,23 +22,23 @@ pytest.importorskip('myst_parser', reason='pip install ".[docs]"')
 sys.path.insert(0, str(ROOT / 'docs'))
 import serve
 
-PATIENCE = 300.0  # of a build on a machine that does much else                       [s]
-# as where there is no ROS
+PATIENCE = 300.0  # for a build on a busy machine                                     [s]
+# run a script as if rclpy were not installed
 WITHOUT_ROS = """
 import runpy, sys
 sys.modules['rclpy'] = None
 sys.argv = sys.argv[1:]
 runpy.run_path(sys.argv[0], run_name='__main__')
 """
-WIDE, NARROW = (1400, 900), (500, 900)
+WIDE, PHONE = (1400, 900), (390, 844)
 PICTURE = ROOT / 'docs' / 'images' / 'start.webp'
 LARGEST = 1.5e6  # bytes of the picture
-# what pages are loaded from; a link that one may click leads wherever it likes
+# addresses from which a page loads something by itself
 LOADED = {('img', 'src'), ('script', 'src'), ('link', 'href'), ('source', 'src')}
 
 
 class Page(HTMLParser):
-    """Names that a page has, and addresses that it leads to or loads."""
+    """Anchors of a page, and the addresses that it links to or loads."""
 
     def __init__(self, path):
         super().__init__()
@@ -46,7 +46,7 @@ class Page(HTMLParser):
         self.feed(path.read_text('utf-8'))
 
     def handle_starttag(self, tag, attributes):
-        """Keep what an element says."""
+        """Collect anchors and addresses of an element."""
         for name, value in attributes:
             if name == 'id':
                 self.names.add(value)
@@ -136,6 +136,23 @@ def test_every_equation_that_the_code_names_is_in_the_theory():
     assert len(named) > 30 and named <= there
 
 
+def test_the_table_of_the_readme_is_that_of_the_page_of_comparison():
+    tables = []
+    for page in ('README.md', 'docs/comparison.md'):
+        text = (ROOT / page).read_text('utf-8')
+        tables.append(re.search(r'^\| \| flexible links .*\n(?:\|.*\n)+', text, re.MULTILINE)[0])
+    assert tables[0] == tables[1] and tables[0].count('\n') == 8
+
+
+def test_the_picture_of_the_subpackages_is_that_of_the_enforced_layers():
+    import rooms_picture
+
+    assert rooms_picture.FILE.read_text('utf-8') == rooms_picture.picture()
+    drawn = {name for row in rooms_picture.rows() for name in row}
+    folders = {path.parent.name for path in (ROOT / 'flex_robot_sim').glob('*/__init__.py')}
+    assert drawn == folders
+
+
 def test_the_picture_of_the_start_page_moves_and_is_small():
     image = pytest.importorskip('PIL.Image').open(PICTURE)
     assert image.n_frames > 40 and PICTURE.stat().st_size < LARGEST
@@ -172,28 +189,36 @@ def test_a_folder_that_cannot_be_made_is_one_line(tmp_path, capsys):
 
 @pytest.fixture
 def browser(browsers):  # noqa: F811
-    """Return a function that opens an address in a browser, in a light or a dark mood."""
+    """Return a function that opens an address in a browser of a size and colour scheme."""
 
-    def open_one(address, size, mood):
+    def open_one(address, size, scheme):
         width, height = size
         found = browsers('about:blank', width=width, height=height)
-        found.driver.execute_cdp_cmd(
-            'Emulation.setEmulatedMedia',
-            {'features': [{'name': 'prefers-color-scheme', 'value': mood}]},
-        )
+        for command, words in (
+            (
+                'Emulation.setEmulatedMedia',
+                {'features': [{'name': 'prefers-color-scheme', 'value': scheme}]},
+            ),
+            # windows of Chromium are at least 500 pixels wide
+            (
+                'Emulation.setDeviceMetricsOverride',
+                {'width': width, 'height': height, 'deviceScaleFactor': 1, 'mobile': False},
+            ),
+        ):
+            found.driver.execute_cdp_cmd(command, words)
         found.driver.get(address)
         return found
 
     return open_one
 
 
-@pytest.mark.parametrize('size, mood', [(WIDE, 'light'), (NARROW, 'dark')])
-def test_a_browser_shows_the_start_page_and_the_theory(browser, address, size, mood):
-    chromium = browser(f'{address}index.html', size, mood)
+@pytest.mark.parametrize('size, scheme', [(WIDE, 'light'), (PHONE, 'dark')])
+def test_a_browser_shows_the_start_page_and_the_theory(browser, address, size, scheme):
+    chromium = browser(f'{address}index.html', size, scheme)
     run = chromium.driver.execute_script
     picture = 'return document.querySelector("img[src*=start]").naturalWidth'
     chromium.wait_for(lambda: run(picture) > 400, 'the picture')
-    assert is_dark(run) == (mood == 'dark')
+    assert is_dark(run) == (scheme == 'dark')
     assert fits(run)
     chromium.driver.get(f'{address}theory.html')
     equations = 'return document.querySelectorAll("div.math mjx-container").length'
@@ -212,19 +237,50 @@ def test_a_browser_shows_the_start_page_and_the_theory(browser, address, size, m
             == []
         )
     assert [line['message'] for line in chromium.driver.get_log('browser')] == []
-    asked = chromium.requests()
-    assert len(asked) > 10
-    assert {url for url in asked if not url.startswith(address)} <= {'about:blank'}
+    assert_only_this_site(chromium, address)
+
+
+def test_no_page_is_wider_than_a_phone(browser, address, pages, site):
+    chromium = browser('about:blank', PHONE, 'light')
+    run = chromium.driver.execute_script
+    assert run('return window.innerWidth') == PHONE[0]
+    wide = []
+    for path in sorted(pages):
+        name = path.relative_to(site).as_posix()
+        chromium.driver.get(f'{address}{name}')
+        if not fits(run):
+            wide.append(name)
+    assert wide == []
+
+
+@pytest.mark.parametrize('word, page', [('zvd', 'control'), ('rosdep', 'install')])
+def test_the_search_finds_pages_without_a_network(browser, address, word, page):
+    chromium = browser(f'{address}search.html?q={word}', WIDE, 'light')
+    links = (
+        'return [...document.querySelectorAll("#search-results li a")]'
+        '.map(a => new URL(a.href).pathname)'
+    )
+    chromium.wait_for(
+        lambda: f'/{page}.html' in chromium.driver.execute_script(links), f'the page {page}'
+    )
+    assert_only_this_site(chromium, address)
+
+
+def assert_only_this_site(chromium, address):
+    """Check that the pages have requested files of the site and nothing else."""
+    requested = chromium.requests()
+    assert len(requested) > 10
+    assert {url for url in requested if not url.startswith(address)} <= {'about:blank'}
 
 
 def is_dark(run):
-    """Whether the ground of the page is dark."""
+    """Whether the background of the page is dark."""
     colour = run('return getComputedStyle(document.body).backgroundColor')
     return sum(map(int, re.findall(r'\d+', colour)[:3])) < 3 * 128
 
 
 def fits(run):
-    """Whether nothing makes the page wider than its window."""
+    """Whether the page is as wide as its window or narrower."""
     return run('return document.documentElement.scrollWidth <= window.innerWidth')
 
 

@@ -1,4 +1,4 @@
-"""The pages of docs/ that lead through a task: what they show runs, and comes out as shown."""
+"""Task pages: their commands and Python run, and print what the pages show."""
 
 import math
 import re
@@ -18,6 +18,7 @@ from flex_robot_sim.cli import main
 from flex_robot_sim.control.controller_settings import ControllerSettings
 from flex_robot_sim.description import read_description
 from flex_robot_sim.description.robot_summary import summarise
+from flex_robot_sim.jit.cache import cache_root
 from flex_robot_sim.shaping.impulses import ShapingSettings
 from flex_robot_sim.system.launch_arguments import HilArguments, SimulationArguments
 
@@ -25,7 +26,7 @@ PAGES = ('index', 'simulate_my_arm', 'flexible_urdf', 'tune_controller', 'use_ri
 TEXTS = {page: (ROOT / 'docs' / f'{page}.md').read_text('utf-8') for page in PAGES}
 KINDS = {'sh', 'xml', 'yaml', 'python', 'math', ''}
 ARGUMENTS = {'simulation': SimulationArguments, 'hil': HilArguments}
-TAP = 13.0, 0.02  # frequency [Hz] and damping ratio of a recording that nobody has made
+TAP = 13.0, 0.02  # frequency [Hz] and damping ratio of a synthetic recording
 
 
 def blocks(page, kind):
@@ -46,7 +47,7 @@ def commands(page, program):
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """Where a reader of the pages is: the files that they name are there."""
+    """Return the current folder, with the files that the pages name."""
     for name in ('ur5.urdf', 'ur5_flexible.urdf'):
         (tmp_path / name).write_text((ROOT / 'examples' / name).read_text('utf-8'))
     time = np.arange(0.0, 4.0, 1e-3)
@@ -66,7 +67,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def merged(found):
-    """The rigid UR5 with blocks of the page put where it says: new ones, or in place of old."""
+    """Return the rigid UR5 with the blocks of the page added, or in place of old elements."""
     robot = ElementTree.parse(ROOT / 'examples' / 'ur5.urdf').getroot()
     flexibility = None
     for block, _ in found:
@@ -108,7 +109,7 @@ def test_commands_without_ros_run_and_print_what_the_page_shows(page, folder, ca
 
 
 def test_blocks_of_python_run(folder):
-    assert sum(len(blocks(page, 'python')) for page in PAGES) == 2
+    assert sum(len(blocks(page, 'python')) for page in PAGES) == 3
     for page in PAGES:
         for block, _ in blocks(page, 'python'):
             exec(compile(block, page, 'exec'), {})
@@ -195,6 +196,26 @@ def test_other_commands_of_the_rig_have_these_options(verb):
     assert done.returncode == 0, done.stderr
     for word in words[3:]:
         assert not word.startswith('--') or word in done.stdout, word
+
+
+def test_the_page_of_installation_names_extras_and_folders_that_exist():
+    page = (ROOT / 'docs' / 'install.md').read_text('utf-8')
+    setup = (ROOT / 'setup.py').read_text('utf-8')
+    table = re.search(r'^\| extra \|.*\n(?:\|.*\n)+', page, re.MULTILINE)[0]
+    extras = re.findall(r'^\| `(\w+)` \|', table, re.MULTILINE)
+    assert len(extras) > 5
+    assert [name for name in extras if f"'{name}': [" not in setup] == []
+    assert f'`{cache_root().name}`' in page
+    assert 'flex_robot_sim_firmware' in (
+        ROOT / 'flex_robot_sim' / 'rig' / 'board' / 'firmware.py'
+    ).read_text('utf-8')
+
+
+def test_the_start_page_and_the_readme_have_the_same_five_lines():
+    readme = (ROOT / 'README.md').read_text('utf-8')
+    (shown,) = re.findall(r'^```python\n(.*?)^```', readme, re.DOTALL | re.MULTILINE)
+    assert [shown] == [block for block, _ in blocks('index', 'python')]
+    assert shown.count('\n') == 5
 
 
 def test_launch_files_take_the_arguments_of_the_pages():
