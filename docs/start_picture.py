@@ -1,10 +1,10 @@
 """
-The moving picture of the start page: one move of one arm twice, as it is and shaped.
+The animation of the start page: one move of one arm, without and with an input shaper.
 
     python docs/start_picture.py [FILE.webp]
 
-Both are simulations. The arm is seen from the side; its bending is drawn ENLARGED times
-larger than it is, and coloured by the true strain.
+Both are simulations, seen from the side. Bending is drawn ENLARGED times larger than it is, and
+coloured by the true strain.
 """
 
 import io
@@ -25,19 +25,19 @@ from flex_robot_sim.display.bending import BendingShape
 
 ROBOT, ENLARGED = 'two_link', 6
 POSES = np.array([[0.0, 1.1, -0.9], [0.0, 0.35, -0.2]])
-MOVE, REST = 0.5, 2.3  # times of a move and of the rest behind it            [s]
-PERIOD = 1e-3  # of the places of the drives, and of steps            [s]
-EVERY, TRACE = 66, 11  # steps from one picture, and from one point, to the next
-SLOW = 6.0  # modes below this frequency are shaped for           [Hz]
-SEEN = 900  # steps that the trace of the tip is long
-FULL = 6e-4  # surface strain with the last colour                  [-]
+MOVE, REST = 0.5, 2.3  # durations of a move and of the following rest        [s]
+PERIOD = 1e-3  # of the set points of the drives, and of steps        [s]
+EVERY, TRACE = 66, 11  # steps between frames, and between points of the trace
+SLOW = 6.0  # the shaper suppresses modes below this frequency    [Hz]
+SEEN = 900  # length of the trace of the tip in steps
+FULL = 6e-4  # surface strain at the end of the colour scale        [-]
 SIZE, DPI = (8.4, 3.9), 100
 FILE = Path(__file__).parent / 'images' / 'start.webp'
-GREY, INK = '#8a929c', '#7d8590'  # seen on light and dark pages alike
+GREY, INK = '#8a929c', '#7d8590'  # readable on light and dark pages
 
 
 def set_points():
-    """Positions of the drives (k, joints), there and back, by minimum jerk."""
+    """Return minimum-jerk positions of the drives (k, joints), forth and back."""
     s = np.minimum(np.arange(0.0, MOVE + REST, PERIOD) / MOVE, 1.0)[:, None]
     way = s**3 * (10 - 15 * s + 6 * s**2)
     there, back = (begin + way * (end - begin) for begin, end in (POSES, POSES[::-1]))
@@ -45,26 +45,26 @@ def set_points():
 
 
 def simulated(arm, targets):
-    """Coordinates (k, n) of the arm while its drives follow positions (k, joints)."""
+    """Return coordinates (k, n) of the arm while its drives follow positions (k, joints)."""
     sim = frs.Simulation(arm, frs.SimulationSettings(time_step=PERIOD))
     sim.set_state(POSES[0])
-    # twice: the second time it begins as the first one ended, so that the picture repeats itself
+    # the second pass starts in the final state of the first, so that the animation loops
     twice = np.concatenate([targets, targets])
     return sim.follow(twice, np.gradient(twice, PERIOD, axis=0))[len(targets) : len(twice)]
 
 
 class Drawing:
-    """An arm, drawn into axes from the side."""
+    """Drawing of an arm from the side."""
 
     def __init__(self, arm, axes):
-        """Draw nothing yet."""
-        # without shortening, which grows with the square of what is enlarged
+        """Prepare the drawing of an arm in some axes."""
+        # without shortening, which grows with the square of the enlarged deflection
         self.arm, self.axes = arm, axes
         self.linear = frs.load(ROBOT, coupling='zero_order')
         self.shape, self.true = BendingShape(self.linear), BendingShape(arm, full_scale=FULL)
 
     def draw(self, states):
-        """Replace what was drawn by the arm at the last of its coordinates (k, n)."""
+        """Draw the arm at the last of its coordinates (k, n), with the trace of its tip."""
         axes, q = self.axes, states[-1]
         large = self._enlarged(q, ENLARGED)
         for artist in [*axes.lines, *axes.collections]:
@@ -109,7 +109,7 @@ class Drawing:
 
 
 def frame_of(figure):
-    """Return the figure as a picture with a clear ground."""
+    """Return the figure as an image with a transparent background."""
     data = io.BytesIO()
     figure.savefig(data, dpi=DPI, transparent=True, format='png')
     return Image.open(data).convert('RGBA')
@@ -118,12 +118,15 @@ def frame_of(figure):
 def main(file=FILE):
     """Simulate, draw and write."""
     arm = frs.load(ROBOT)
-    rings = frs.modes(arm, POSES.mean(axis=0))
-    slow = rings.frequencies < SLOW
-    shaper = frs.shaping.zvd(rings.frequencies[slow], damping_ratios=rings.damping_ratios[slow])
+    modes = frs.modes(arm, POSES.mean(axis=0))
+    slow = modes.frequencies < SLOW
+    shaper = frs.shaping.zvd(modes.frequencies[slow], damping_ratios=modes.damping_ratios[slow])
     targets = set_points()
     times = PERIOD * np.arange(len(targets))
-    runs = {'as it is': targets, 'shaped': shaper.shape(times, targets).positions[: len(targets)]}
+    runs = {
+        'without shaper': targets,
+        'with shaper': shaper.shape(times, targets).positions[: len(targets)],
+    }
     figure, panels = plt.subplots(1, 2, figsize=SIZE)
     drawings = []
     for axes, title in zip(panels, runs):
