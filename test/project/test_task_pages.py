@@ -109,7 +109,7 @@ def test_commands_without_ros_run_and_print_what_the_page_shows(page, folder, ca
 
 
 def test_blocks_of_python_run(folder):
-    assert sum(len(blocks(page, 'python')) for page in PAGES) == 3
+    assert sum(len(blocks(page, 'python')) for page in PAGES) == 4
     for page in PAGES:
         for block, _ in blocks(page, 'python'):
             exec(compile(block, page, 'exec'), {})
@@ -218,6 +218,13 @@ def test_the_start_page_and_the_readme_have_the_same_five_lines():
     assert shown.count('\n') == 5
 
 
+def test_the_own_controller_of_the_page_reaches_its_target():
+    names = {}
+    exec(blocks('tune_controller', 'python')[0][0], names)
+    # the elastic joints sag by some mrad
+    assert abs(names['log'].position[-1] - names['target']).max() < 0.03
+
+
 def test_launch_files_take_the_arguments_of_the_pages():
     count = 0
     for page in PAGES:
@@ -231,7 +238,7 @@ def test_launch_files_take_the_arguments_of_the_pages():
 
 
 def test_parameters_of_the_pages_are_those_of_the_controller():
-    given = [words[-2:] for words, _ in commands('tune_controller', 'ros2')]
+    given = [words[-2:] for words, _ in commands('tune_controller', 'ros2') if words[1] == 'param']
     given += yaml.safe_load(blocks('tune_controller', 'yaml')[0][0])['/**/controller'][
         'ros__parameters'
     ].items()
