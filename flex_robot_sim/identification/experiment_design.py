@@ -390,7 +390,7 @@ def design_experiment(
         for trial in by_energy[:FINALISTS]:
             best = better(best, evaluate(trial))
     assert best is not None
-    return best._replace(tried=attempts)
+    return best._replace(candidate_count=attempts)
 
 
 def scaled_design(
