@@ -28,7 +28,7 @@ CHAPTERS = {
         'identification',
         'sweep',
     ),
-    'Remedies': ('control', 'control_feedback', 'control_planning'),
+    'Vibration control': ('control', 'control_feedback', 'control_planning'),
     'Reference': (
         'description',
         'ros',

@@ -1,11 +1,11 @@
-"""What the pages show runs as it is pasted: every block of Python, in the order of its page."""
+"""Pages: every block of Python runs in the order of its page, and every link has a target."""
 
 import re
 
 import pytest
 from project_files import ROOT
 
-# their tests look at results, too
+# pages whose own tests also check results
 ELSEWHERE = {
     f'docs/{name}.md': 'test_shown_blocks.py'
     for name in ('control', 'control_feedback', 'control_planning', 'papers', 'recording')
@@ -39,7 +39,7 @@ def test_blocks_of_python_run(page, tmp_path, monkeypatch):
         pytest.importorskip('gymnasium', reason='pip install ".[learn]"')
     names = {}
     for block in blocks(page):
-        # as many lines as the page has before it, so that an error names its line
+        # preceded by as many lines as on the page, so that an error names the line of the page
         before = text[: text.index(block)].count('\n')
         exec(compile('\n' * before + block, page, 'exec'), names)
 
@@ -54,7 +54,7 @@ def test_blocks_of_other_pages_run_in_the_tests_of_these_pages(page, file):
     'page',
     [str(path.relative_to(ROOT)) for path in [*ROOT.glob('*.md'), *ROOT.glob('docs/**/*.md')]],
 )
-def test_links_lead_somewhere(page):
+def test_links_have_targets_that_exist(page):
     folder = (ROOT / page).parent
     text = re.sub(r'```.*?```', '', (ROOT / page).read_text('utf-8'), flags=re.DOTALL)
     for target, anchor in re.findall(r'\]\((?!https?:)([^)#\s]*)(#[^)\s]+)?\)', text):
@@ -73,7 +73,7 @@ def test_nothing_recommends_to_install_this_package_from_a_registry():
 
 
 def anchors(text):
-    """Names of the headings of a page, as its readers make them."""
+    """Return the anchors of the headings of a page, as forges form them."""
     headings = re.findall(
         r'^#+ +(.+)$', re.sub(r'```.*?```', '', text, flags=re.DOTALL), re.MULTILINE
     )

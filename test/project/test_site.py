@@ -95,7 +95,7 @@ def test_every_page_of_docs_is_on_the_site(site):
     assert [source for source in sources if not (site / f'{source}.html').is_file()] == []
 
 
-def test_every_link_and_anchor_inside_the_site_leads_somewhere(pages):
+def test_every_link_inside_the_site_has_a_file_and_an_anchor(pages):
     count = 0
     for path, page in pages.items():
         for link in [*page.links, *page.loaded]:
@@ -103,9 +103,9 @@ def test_every_link_and_anchor_inside_the_site_leads_somewhere(pages):
             if re.match(r'[a-z]+:', target):
                 continue
             file = (path.parent / target.partition('?')[0]).resolve() if target else path
-            assert file.is_file(), f'{path.name} leads to {link}'
+            assert file.is_file(), f'{path.name} links to {link}'
             if file in pages:
-                assert name in pages[file].names, f'{path.name} leads to {link}'
+                assert name in pages[file].names, f'{path.name} links to {link}'
             count += 1
     assert count > 1000
 

@@ -127,7 +127,7 @@ def test_the_flexible_ur5_is_what_the_steps_make_of_the_rigid_one():
     assert by_steps == shipped
 
 
-def test_the_part_before_robot_makes_the_ur5_give():
+def test_the_smallest_addition_makes_one_joint_of_the_ur5_flexible():
     block = blocks('simulate_my_arm', 'xml')[0]
     assert [
         joint['name']
@@ -144,9 +144,9 @@ def test_masses_and_centres_of_the_split_link_are_those_of_the_whole():
     tube, motor = (split.link(name).inertial for name in ('upper_arm', 'elbow_motor'))
     assert tube.mass + motor.mass == pytest.approx(whole.mass, abs=1e-3)  # as written
     centre = tube.mass * 0.2125 + motor.mass * 0.425
-    assert centre == pytest.approx(whole.mass * 0.28, rel=1e-3)  # likewise
+    assert centre == pytest.approx(whole.mass * 0.28, rel=1e-3)  # as written
     across = 0.0862 + tube.mass * (0.28 - 0.2125) ** 2 + 0.0585 + motor.mass * (0.425 - 0.28) ** 2
-    assert across == pytest.approx(0.22689, rel=0.01)  # likewise
+    assert across == pytest.approx(0.22689, rel=0.01)  # as written
 
 
 def test_the_ur5_sags_as_springs_and_beams_in_a_row_do(folder):
@@ -155,14 +155,14 @@ def test_the_ur5_sags_as_springs_and_beams_in_a_row_do(folder):
     force, reach, arm, forearm = 5 * 9.81, 0.425 + 0.39225, 0.425, 0.39225
     springs = force * (reach**2 + forearm**2) / 3e4
     bending = force / 3 * ((reach**3 - forearm**3) / 48400 + forearm**3 / 28400)
-    # the tool is 0.0556 m beside the axis of the upper arm, 0.1753 m beside that of the forearm
+    # the tool is 0.0556 m from the axis of the upper arm, 0.1753 m from that of the forearm
     torsion = force * (0.0556**2 * arm / 36000 + 0.1753**2 * forearm / 21000)
     assert names['sag'] == pytest.approx(springs + bending + torsion, rel=0.01)  # large turns
     assert '1.6 mm' in TEXTS['flexible_urdf'] and round(1e3 * names['sag'], 1) == 1.6
     assert 0.85 < springs / names['sag'] < 0.95  # 'nine tenths'
 
 
-def test_the_recording_of_a_tap_tells_its_frequency_and_damping(folder, capsys):
+def test_the_recording_of_a_tap_gives_its_frequency_and_damping(folder, capsys):
     [words] = [words for words, _ in commands('flexible_urdf', 'flexsim') if '--log' in words]
     assert main([*words[1:], '--json']) == 0
     [found] = yaml.safe_load(capsys.readouterr().out)['resonances']
@@ -190,7 +190,7 @@ def test_commands_of_the_rig_work_on_the_emulator_of_the_page(folder, capsys):
 
 @pytest.mark.parametrize('verb', ['setup', 'calibrate', 'compare'])
 def test_other_commands_of_the_rig_have_these_options(verb):
-    """A person or a bench is behind them; test/rig/ has tests of both."""
+    """These commands need a user or a bench; test/rig/ tests what they do."""
     [words] = [words for words, _ in commands('use_rig', 'flexsim') if words[2] == verb]
     done = warm_programs.run([sys.executable, '-m', 'flex_robot_sim', *words[1:], '--help'])
     assert done.returncode == 0, done.stderr
@@ -268,8 +268,8 @@ def test_services_and_topics_of_the_bench_are_those_of_its_page():
 
 
 @pytest.mark.ros
-def test_the_demo_of_ones_own_arm_ends_with_a_picture(folder):
-    """That of a shipped robot is in test/nodes/test_demo.py."""
+def test_the_demo_of_the_page_writes_a_picture(folder):
+    """Tests of the demo with a shipped robot are in test/nodes/test_demo.py."""
     [words] = [words for words, _ in commands('simulate_my_arm', 'flexsim') if words[1] == 'demo']
     done = warm_programs.run([sys.executable, '-m', 'flex_robot_sim', *words[1:]], cwd=folder)
     assert done.returncode == 0, done.stderr
