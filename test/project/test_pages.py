@@ -5,7 +5,7 @@ import re
 import pytest
 from project_files import ROOT
 
-# pages whose own tests also check results
+# their tests look at results, too
 ELSEWHERE = {
     f'docs/{name}.md': 'test_shown_blocks.py'
     for name in ('control', 'control_feedback', 'control_planning', 'papers', 'recording')

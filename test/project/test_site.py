@@ -22,8 +22,8 @@ pytest.importorskip('myst_parser', reason='pip install ".[docs]"')
 sys.path.insert(0, str(ROOT / 'docs'))
 import serve
 
-PATIENCE = 300.0  # for a build on a busy machine                                     [s]
-# run a script as if rclpy were not installed
+PATIENCE = 300.0  # of a build on a machine that does much else                       [s]
+# as where there is no ROS
 WITHOUT_ROS = """
 import runpy, sys
 sys.modules['rclpy'] = None

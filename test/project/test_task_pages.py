@@ -190,7 +190,7 @@ def test_commands_of_the_rig_work_on_the_emulator_of_the_page(folder, capsys):
 
 @pytest.mark.parametrize('verb', ['setup', 'calibrate', 'compare'])
 def test_other_commands_of_the_rig_have_these_options(verb):
-    """These commands need a user or a bench; test/rig/ tests what they do."""
+    """A person or a bench is behind them; test/rig/ has tests of both."""
     [words] = [words for words, _ in commands('use_rig', 'flexsim') if words[2] == verb]
     done = warm_programs.run([sys.executable, '-m', 'flex_robot_sim', *words[1:], '--help'])
     assert done.returncode == 0, done.stderr
