@@ -276,7 +276,10 @@ def _as_text(summary: Mapping[str, Any]) -> Iterable[str]:
         yield f'  {name:{width}} ' + (
             '          -' if row is None else ' '.join(f'{value:11.4g}' for value in row.values())
         )
-    yield '  error in rad, or m where a joint slides; bent and swing in m; arrival in s'
+    yield (
+        '  error in rad, or m where a joint slides; max_deflection and residual_vibration in m; '
+        'arrival in s'
+    )
     if summary['notes']:
         first = summary['first_note']
         yield f'  with a note: {_count(summary["notes"])}; run {first["run"]}: {first["note"]}'

@@ -86,7 +86,7 @@ def plots_of(
                             ('strain', 'strain', 0),
                             ('gravity', 'gravity', 0),
                             ('work', 'work of the motors', 1),
-                            ('taken', 'taken by damping and friction', 2),
+                            ('dissipated', 'dissipated by damping and friction', 2),
                         )
                     )
                 ],

@@ -9,7 +9,7 @@ from flex_robot_sim.reports.recorded_run import RecordedRun
 from flex_robot_sim.reports.series import Series
 
 MAX_INSTANTS = 4000  # at which energies are computed
-COLUMNS = 'kinetic', 'strain', 'gravity', 'work', 'taken'
+COLUMNS = 'kinetic', 'strain', 'gravity', 'work', 'dissipated'
 
 
 def coordinates(

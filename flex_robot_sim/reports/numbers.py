@@ -74,7 +74,7 @@ def _tip(run, link):
         'largest': float(size.max()),
         'rms': rms(size),
         'at_end': float(size[-1]),
-        'swing_at_rest': mean_residual_amplitude(run, link),
+        'residual_vibration': mean_residual_amplitude(run, link),
     }
 
 
@@ -98,9 +98,9 @@ def _modes(vibration):
             {
                 'frequency': frequency,
                 'damping_ratio': ratio,
-                'found': None if nearest is None else nearest.frequency,
-                'found_ratio': None if nearest is None else nearest.ratio,
-                'off_percent': None
+                'measured': None if nearest is None else nearest.frequency,
+                'measured_damping_ratio': None if nearest is None else nearest.ratio,
+                'difference_percent': None
                 if nearest is None
                 else 100 * (nearest.frequency / frequency - 1),
             }
@@ -109,8 +109,8 @@ def _modes(vibration):
         'from': vibration.span.begin,
         'until': vibration.span.end,
         'is_rest': vibration.is_rest,
-        'held': vibration.drive_condition,
-        'found': found,
+        'drive_condition': vibration.drive_condition,
+        'measured': found,
         'predicted': predicted,
     }
 
@@ -124,7 +124,7 @@ def _energy(energy):
         'largest_strain': float(energy.column('strain').max()),
         'work': float(energy.column('work')[-1]),
         'stored_gain': float(stored[-1] - stored[0]),
-        'taken': float(energy.column('taken')[-1]),
+        'dissipated': float(energy.column('dissipated')[-1]),
     }
 
 
@@ -183,13 +183,13 @@ def tables_of(numbers: Mapping[str, Any]) -> list[tuple[str, list[str], list[lis
         tables.append(
             (
                 'Tips',
-                ['link', 'largest deflection', 'rms', 'at the end', 'swing at rest'],
+                ['link', 'largest deflection', 'rms', 'at the end', 'residual vibration'],
                 [
                     [
                         link,
                         *(
                             format_value(row[key], 'mm', MILLI)
-                            for key in ('largest', 'rms', 'at_end', 'swing_at_rest')
+                            for key in ('largest', 'rms', 'at_end', 'residual_vibration')
                         ),
                     ]
                     for link, row in numbers['tips'].items()
@@ -200,21 +200,21 @@ def tables_of(numbers: Mapping[str, Any]) -> list[tuple[str, list[str], list[lis
     if modes and modes['predicted']:
         tables.append(
             (
-                f'Modes {modes["held"]}',
+                f'Modes {modes["drive_condition"]}',
                 ['predicted', 'damping', 'found', 'damping', 'found is off by'],
                 [
                     [
                         format_value(row['frequency'], 'Hz'),
                         format_value(row['damping_ratio'], '%', 100),
-                        format_value(row['found'], 'Hz'),
-                        format_value(row['found_ratio'], '%', 100),
-                        format_value(row['off_percent'], '%'),
+                        format_value(row['measured'], 'Hz'),
+                        format_value(row['measured_damping_ratio'], '%', 100),
+                        format_value(row['difference_percent'], '%'),
                     ]
                     for row in modes['predicted']
                 ],
             )
         )
-    elif modes and modes['found']:
+    elif modes and modes['measured']:
         tables.append(
             (
                 'Residual vibration',
@@ -225,7 +225,7 @@ def tables_of(numbers: Mapping[str, Any]) -> list[tuple[str, list[str], list[lis
                         format_value(row['damping_ratio'], '%', 100),
                         format_value(row['size']),
                     ]
-                    for row in modes['found']
+                    for row in modes['measured']
                 ],
             )
         )
@@ -241,7 +241,7 @@ def tables_of(numbers: Mapping[str, Any]) -> list[tuple[str, list[str], list[lis
                         ('largest strain', 'largest_strain'),
                         ('work of the motors', 'work'),
                         ('more is stored at the end', 'stored_gain'),
-                        ('taken by damping and friction', 'taken'),
+                        ('dissipated by damping and friction', 'dissipated'),
                     )
                 ],
             )

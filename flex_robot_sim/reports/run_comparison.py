@@ -205,13 +205,13 @@ def numbers_of(comparison: RunComparison) -> dict[str, Any]:
     return to_json_value(
         {
             'recordings': list(comparison.names),
-            'motion_begins': list(comparison.motion_starts),
-            'seen_by': list(comparison.start_signals),
+            'motion_starts': list(comparison.motion_starts),
+            'start_signals': list(comparison.start_signals),
             'seconds': float(comparison.time[-1] - comparison.time[0]),
             **kinds,
-            'swing_at_rest': {
+            'residual_vibration': {
                 link: {
-                    'swings': list(amplitudes),
+                    'amplitudes': list(amplitudes),
                     'ratio': amplitudes[1] / amplitudes[0] if amplitudes[0] else None,
                 }
                 for link, amplitudes in comparison.residual_amplitudes.items()
@@ -258,10 +258,13 @@ def tables_of(numbers: Mapping[str, Any]) -> list[tuple[str, list[str], list[lis
     residual_rows = [
         [
             link,
-            *(format_value(value, 'mm', MILLI) for value in row['swings']),
+            *(format_value(value, 'mm', MILLI) for value in row['amplitudes']),
             format_value(row['ratio']),
         ]
-        for link, row in numbers['swing_at_rest'].items()
-        if any(value is not None for value in row['swings'])
+        for link, row in numbers['residual_vibration'].items()
+        if any(value is not None for value in row['amplitudes'])
     ]
-    return [*tables, ('Swing of the tips at rest', ['', a, b, 'second over first'], residual_rows)]
+    return [
+        *tables,
+        ('Residual vibration of the tips', ['', a, b, 'second over first'], residual_rows),
+    ]

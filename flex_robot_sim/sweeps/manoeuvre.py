@@ -197,8 +197,10 @@ def _figures(batch, k, states, times, arrival, to):
     after = times >= arrival - 1e-9
     for link in arm.tips:
         tips = tip_translations(arm, link, states)
-        out[f'{link}.bent'] = np.nan if lost else float(np.linalg.norm(tips, axis=1).max())
-        out[f'{link}.swing'] = (
+        out[f'{link}.max_deflection'] = (
+            np.nan if lost else float(np.linalg.norm(tips, axis=1).max())
+        )
+        out[f'{link}.residual_vibration'] = (
             np.nan
             if lost or after.sum() < 2
             else float(np.linalg.norm(np.ptp(tips[after], axis=0))) / 2

@@ -24,8 +24,8 @@ def test_runs_are_laid_over_each_other_where_their_motions_begin(tmp_path, capsy
     first = write_run(tmp_path / 'a.mcap', begins=1.0)
     second = write_run(tmp_path / 'b.mcap', begins=1.7, late=1000.0, shift=0.002)
     facts = compared(capsys, tmp_path, first, second)
-    assert facts['recordings'] == ['a', 'b'] and facts['seen_by'] == ['target', 'target']
-    assert facts['motion_begins'][1] - facts['motion_begins'][0] == pytest.approx(0.7, abs=1e-6)
+    assert facts['recordings'] == ['a', 'b'] and facts['start_signals'] == ['target', 'target']
+    assert facts['motion_starts'][1] - facts['motion_starts'][0] == pytest.approx(0.7, abs=1e-6)
     row = facts['position']['elbow']
     # one is 2 mrad above the other all the time; stamps are whole nanoseconds
     assert row['difference_rms'] == pytest.approx(0.002, rel=1e-4)
@@ -33,7 +33,7 @@ def test_runs_are_laid_over_each_other_where_their_motions_begin(tmp_path, capsy
     assert row['difference_percent'] == pytest.approx(100 * 0.002 / 0.5, rel=1e-3)
     assert facts['error']['elbow']['rms'] == pytest.approx([0.01, 0.008], abs=1e-6)
     assert facts['tip']['forearm, y']['difference_rms'] < 1e-6
-    assert facts['swing_at_rest']['forearm']['ratio'] == pytest.approx(1.0, rel=0.01)
+    assert facts['residual_vibration']['forearm']['ratio'] == pytest.approx(1.0, rel=0.01)
 
 
 def test_a_run_is_no_different_from_itself(tmp_path, capsys):

@@ -32,7 +32,9 @@ def test_commands_run_and_leave_their_tables(tmp_path, monkeypatch, capsys):
         rows = list(csv.DictReader(file))
     assert len(rows) == 6 and not any(row['note'] for row in rows)
     swings = {
-        (float(row['forearm.EIz']), float(row['payload'])): float(row['forearm.swing'])
+        (float(row['forearm.EIz']), float(row['payload'])): float(
+            row['forearm.residual_vibration']
+        )
         for row in rows
     }
     soft, *_, stiff = sorted({key[0] for key in swings})
