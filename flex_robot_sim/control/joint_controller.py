@@ -401,7 +401,7 @@ class JointController:
         if not self.is_live:
             raise SettingError('there is no joint state to start from: wait for the first one')
         if not self.drives_arm:
-            raise SettingError('the arm takes no efforts now: enable it, or let others end first')
+            raise SettingError('the arm ignores efforts now: enable it, or let others end first')
 
     @contextlib.contextmanager
     def _counting_refusals(self):

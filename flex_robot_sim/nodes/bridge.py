@@ -99,7 +99,7 @@ class BridgeNode(Node):
         reserve_message_memory()
         self.get_logger().info(
             f'{plain(arm.description.name)} at {self._bridge.link.name}: '
-            'disarmed, call ~/enable to let commands move it'
+            'disarmed, call ~/enable before commands can move it'
         )
 
     def _port(self):
@@ -138,7 +138,7 @@ class BridgeNode(Node):
             else build_arm(read_urdf(name), robot.coupling, robot.gravity)
         )
         self._outputs.change_twin(arm)
-        self.get_logger().info(f'the twin takes the numbers of {name or "the robot"}')
+        self.get_logger().info(f'the twin uses the parameters of {name or "the robot"}')
 
     def close(self) -> None:
         """Disarm, and close all components."""

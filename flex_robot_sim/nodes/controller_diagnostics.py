@@ -76,7 +76,7 @@ class ControllerDiagnostics:
         if not controller.is_live:
             return 'warning', 'no joint states: efforts are zero', values
         if not controller.drives_arm:
-            return 'ok', 'the arm takes no efforts now', values
+            return 'ok', 'the arm ignores efforts now', values
         if controller.hold_monitor.line:
             return 'warning', controller.hold_monitor.line, values
         limited = np.abs(controller.effort) >= controller.limits

@@ -52,5 +52,5 @@ class DriftNode(PollingNode):
     def _figures(self):
         level, line = self._watch.verdict()
         if time.monotonic() - self._last_sample > SAMPLE_TIMEOUT_S:
-            level, line = 'stale', 'no strain with joint states comes'
+            level, line = 'stale', 'no strain with joint states arrives'
         return self._name, level, line, self._watch.figures()

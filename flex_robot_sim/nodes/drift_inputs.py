@@ -110,7 +110,7 @@ class DriftInputs:
 
     def _append(self, samples, message, row, count):
         if not np.isfinite(row[:count]).all():
-            raise CommandError('joint_states are no numbers')
+            raise CommandError('joint_states are not finite')
         time = self._time(message)
         if samples and time <= samples[-1][0]:
             if time < samples[-1][0]:

@@ -51,4 +51,8 @@ class PushInbox:
             return was_pushed
 
         if self._loop.call(end_push):
-            log(self._node, 'warning', f'no message on push for {timeout:g} s: "{link}" is let go')
+            log(
+                self._node,
+                'warning',
+                f'no message on push for {timeout:g} s: "{link}" is no longer pushed',
+            )

@@ -212,4 +212,4 @@ class ShaperNode(Node):
             problem = problem or self._stream.problem
         if problem:
             return self._name, 'warning', problem, values
-        return self._name, 'ok', 'shapes what it hears', values
+        return self._name, 'ok', 'shapes its input', values

@@ -87,7 +87,7 @@ class ViewInputs:
         observed, pairing = self._observed, self._pairing
         pairing.take_joints(message)
         if not (np.isfinite(pairing.position).all() and np.isfinite(pairing.velocity).all()):
-            raise CommandError('joint_states are no numbers')
+            raise CommandError('joint_states are not finite')
         observed.coordinates[: len(pairing.position)] = pairing.position
         if len(message.effort):
             observed.effort[:] = self._effort.read(message, 'effort')
@@ -104,7 +104,7 @@ class ViewInputs:
     def _on_flex(self, now, message):
         elastic = self._flex.read(message)
         if not np.isfinite(elastic).all():
-            raise CommandError('flex_states are no numbers')
+            raise CommandError('flex_states are not finite')
         self._observed.coordinates[self._elastic] = elastic
         self._observed.flex_received_at = now
         self._observed.flex_samples.append(

@@ -319,7 +319,7 @@ class SimulationLoop:
             simulation.step(self._steps)
         except SimulationError as error:
             self.state = FAILED
-            self.events.put(('error', f'{error}. Call the reset service to go on'))
+            self.events.put(('error', f'{error}. Call the reset service to continue'))
             return
         self.periods += 1
         self._period_end = self._clock()
@@ -392,4 +392,4 @@ class SimulationLoop:
 
     def _refuse_failed_state(self):
         if self.state == FAILED:
-            raise SimulationError('the state was lost: call reset')
+            raise SimulationError('the state is no longer finite: call reset')

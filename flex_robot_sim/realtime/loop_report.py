@@ -96,7 +96,7 @@ class LoopReport:
     def _verdict(self, lost, shares):
         loop = self._loop
         if loop.state == FAILED:
-            return 'error', 'the state was lost: call reset'
+            return 'error', 'the state is no longer finite: call reset'
         if lost > 0.0:
             return 'warning', f'too slow for real time: {lost:.3g} s were dropped'
         bent = [link for link, share in shares.items() if share > 1.0]

@@ -142,7 +142,7 @@ def _log_failed_callback(logger, error):
     frames = traceback.extract_tb(error.__traceback__)[-1:]
     location = ''.join(f' ({Path(frame.filename).name}:{frame.lineno})' for frame in frames)
     logger.error(
-        f'a callback failed, and the node goes on: {type(error).__name__}: '
+        f'a callback failed, and the node continues: {type(error).__name__}: '
         f'{shortened(error)}{location}',
         throttle_duration_sec=LOG_PERIOD_S,
     )

@@ -309,9 +309,7 @@ def test_while_others_lead_the_arm_the_target_is_where_it_is():
     np.testing.assert_allclose(controller.target, place, atol=speed * 1e-3)
     with pytest.raises(SettingError) as caught:
         controller.set_target([0.0])
-    assert str(caught.value) == (
-        'the arm takes no efforts now: enable it, or let others end first'
-    )
+    assert str(caught.value) == ('the arm ignores efforts now: enable it, or let others end first')
     effort = controller.update(simulation.time, simulation.position, simulation.velocity)
     # it brakes, and nothing pulls it anywhere else
     np.testing.assert_allclose(effort, -controller.servo.damping * speed, rtol=1e-9)

@@ -120,7 +120,7 @@ class Bench:
             lambda message: any(
                 status.name.startswith(f'{self.namespace}/controller')
                 and status.message
-                not in ('no joint states: efforts are zero', 'the arm takes no efforts now')
+                not in ('no joint states: efforts are zero', 'the arm ignores efforts now')
                 for status in message.status
             ),
         )

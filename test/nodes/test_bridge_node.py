@@ -268,7 +268,7 @@ def test_twin_takes_a_fitted_robot_while_it_runs_and_refuses_another(node, obser
     )
     heard.clear()
     assert set_twin(observer, fitted).successful
-    node.wait_for_line(f'the twin takes the numbers of {fitted}')
+    node.wait_for_line(f'the twin uses the parameters of {fitted}')
     count = len(heard)
     observer.spin_until(lambda: len(heard) > count + 20)
     places = np.array([message.position for message in heard])
@@ -293,4 +293,4 @@ def test_twin_takes_a_fitted_robot_while_it_runs_and_refuses_another(node, obser
         answer = set_twin(observer, file)
         assert not answer.successful and answer.reason == said
     assert set_twin(observer, '').successful
-    node.wait_for_line('the twin takes the numbers of the robot')
+    node.wait_for_line('the twin uses the parameters of the robot')

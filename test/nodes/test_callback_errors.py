@@ -56,7 +56,7 @@ def test_an_exception_of_a_callback_is_one_line_and_the_node_goes_on(failing):
     code, _ = process.stop(signal.SIGTERM)
     lines = [line for line in process.lines if 'a callback failed' in line]
     assert code == 0 and process.count('Traceback') == 0
-    assert 'a callback failed, and the node goes on: SettingError: evil (<string>:' in lines[0]
+    assert 'a callback failed, and the node continues: SettingError: evil (<string>:' in lines[0]
     # thirty and more failed, and a line about them comes every five seconds
     assert len(lines) < 30
 

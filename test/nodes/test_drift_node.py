@@ -32,7 +32,7 @@ def test_softer_arm_is_reported_and_silence_before_it(start, observer, tmp_path)
     watch.wait_for_line('two_link: slowest mode 2.')
     first = observer.hear(DiagnosticArray, '/diagnostics', of_drift)
     assert first.status[0].level == DiagnosticStatus.STALE
-    assert first.status[0].message == 'no strain with joint states comes'
+    assert first.status[0].message == 'no strain with joint states arrives'
     start(
         'simulation',
         robot=str(soft),

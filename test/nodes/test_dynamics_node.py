@@ -164,7 +164,7 @@ def test_a_lost_state_is_an_error_that_keeps_the_last_good_one_until_a_reset(sta
         '/diagnostics',
         is_other(lambda message: message.status[0].level == b'\x02'),
     ).status[0]
-    assert status.message == 'the state was lost: call reset'
+    assert status.message == 'the state is no longer finite: call reset'
     assert not observer.call(Trigger, '/other/dynamics/step').success
     assert observer.call(Trigger, '/other/dynamics/reset').success
     observer.hear(

@@ -6,7 +6,7 @@ import pytest
 from geometry_msgs.msg import WrenchStamped
 from sensor_msgs.msg import JointState
 
-LET_GO = 'no message on push for 0.5 s: "tool" is let go'
+LET_GO = 'no message on push for 0.5 s: "tool" is no longer pushed'
 
 
 def push(force):
@@ -37,7 +37,7 @@ def test_the_last_push_of_a_silent_publisher_ends(node, observer):
     node.forget_lines()
     publisher.publish(push(0.0))
     time.sleep(1.0)
-    assert node.count('is let go') == 0
+    assert node.count('is no longer pushed') == 0
 
 
 @pytest.mark.parametrize('force, size', [(1e308, '1e+308'), (-2e6, '2e+06')])

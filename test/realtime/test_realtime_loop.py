@@ -240,9 +240,9 @@ def test_a_lost_state_stops_says_so_keeps_the_last_good_one_and_ends_with_a_rese
     assert np.allclose(loop.simulation.q, good, atol=1e-3)
     assert np.isfinite(sent).all()
     ((level, line),) = [event for event in lines(loop) if event[0] == 'error']
-    assert 'not finite' in line and line.endswith('Call the reset service to go on')
+    assert 'not finite' in line and line.endswith('Call the reset service to continue')
     for action in (loop.step, loop.pause, loop.resume):
-        with pytest.raises(SimulationError, match='the state was lost: call reset'):
+        with pytest.raises(SimulationError, match='the state is no longer finite: call reset'):
             action()
     loop.reset()
     run_until(loop, clock, 50.2)
