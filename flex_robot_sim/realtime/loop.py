@@ -110,7 +110,7 @@ class SimulationLoop:
         is_answered: bool = False,
     ) -> Output:
         """Return the Output that calls function(simulation, mean_effort) at a rate [Hz]."""
-        self.outputs.append(Output(function, rate, self, is_answered))
+        self.outputs.append(Output(function, rate, self.period, is_answered, self.is_lockstep))
         return self.outputs[-1]
 
     # for other threads

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import numpy as np
 
-    from flex_robot_sim.realtime.loop import SimulationLoop
     from flex_robot_sim.simulation.simulation import Simulation
 
 MAX_OUTPUT_PERIODS = 1e12  # from one output to the next
@@ -21,28 +20,28 @@ class Output:
         self,
         function: Callable[[Simulation, np.ndarray], object],
         rate: float,
-        loop: SimulationLoop,
+        period: float,
         is_answered: bool = False,
+        is_lockstep: bool = False,
     ) -> None:
         """
-        Let `loop` call function(simulation, effort) at a rate [1/s of simulated time].
+        Call function(simulation, effort) at a rate [1/s of simulated time].
 
         The effort is what the motors gave in the last step, within all limits.
 
+        :param period: of the loop [s].
         :param is_answered: whether commands answer it, so that lockstep needs it every period.
         """
-        self.function, self._loop, self.is_answered = function, loop, is_answered
-        self._is_forced = is_answered and loop.is_lockstep
+        self.function, self.is_answered, self._period = function, is_answered, period
+        self._is_forced = is_answered and is_lockstep
         self.set_rate(rate)
 
     def set_rate(self, rate: float) -> None:
         """Change the rate; zero is never."""
-        loop = self._loop
-        periods = (
-            0.0
-            if rate == 0
-            else 1.0
-            if self._is_forced
-            else 1.0 / max(rate * loop.period, 1.0 / MAX_OUTPUT_PERIODS)
-        )
-        self.every = 0 if periods == 0.0 else max(1, round(periods))
+        if rate == 0:
+            self.every = 0
+        elif self._is_forced:
+            self.every = 1
+        else:
+            periods = 1.0 / max(rate * self._period, 1.0 / MAX_OUTPUT_PERIODS)
+            self.every = max(1, round(periods))

@@ -100,7 +100,7 @@ def test_unsure_frequency_needs_more():
             'uncertainty = 0.5 of frequencies must be at least 0 and below 0.5',
         ),
         ({'tolerance': 0.0}, 'tolerance = 0.0 of vibration must lie between 0 and 0.5'),
-        ({'allowed': 0.0}, 'allowed = 0.0 m of vibration must be above 0'),
+        ({'allowed_vibration': 0.0}, 'allowed_vibration = 0.0 must be > 0 and finite [m]'),
     ],
 )
 def test_what_leaves_no_choice_is_refused(options, message):
