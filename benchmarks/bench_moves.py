@@ -161,7 +161,8 @@ def by_profile(angles):
                 if time.monotonic() > end:
                     raise TimeoutError(f'the board has not played its profile: {bridge.events}')
                 time.sleep(1e-3)
-            begun, places = emulator.call(lambda rig: rig.time), []
+            begun = emulator.call(lambda rig: rig.time)
+            places: list[tuple] = []
             while not places or places[-1][0] < begun + WINDOW:
                 places.append(emulator.call(lambda rig: (rig.time, *_tip(rig.bench))))
                 time.sleep(2e-3)
@@ -192,7 +193,7 @@ def _amplitude(places):
 
 def bench_residual(quick):
     """Return what is left of the swing of the tip, over that of the unshaped turn."""
-    found = {
+    found: dict[str, dict[str, list[float]]] = {
         'by_profile': {'shaped': [], 'planned': []},
         'by_set_points': {'shaped': [], 'planned': []},
     }

@@ -71,7 +71,9 @@ class Stranger:
             self._executor.spin_once(timeout_sec=max(0.0, due - now) if is_commanding else 0.01)
 
     def _on_joints(self, message):
-        self.latencies.append(1e-6 * (time.time_ns() - stamp_of(message.header)))
+        stamp = stamp_of(message.header)
+        assert stamp is not None
+        self.latencies.append(1e-6 * (time.time_ns() - stamp))
 
     def _on_figures(self, message):
         if message.status[0].name == '/bridge: rig':

@@ -89,13 +89,10 @@ def _chop_beam(beam, count, pieces, piece, R, p):
 
 
 def _piece(parent, R, p, axes, stiffness, damping, rest, start):
-    return Piece(
-        parent,
-        R,
-        p,
-        *(np.array(values, float) for values in (axes, stiffness, damping, rest, start)),
-        [],
+    axes, stiffness, damping, rest, start = (
+        np.array(values, float) for values in (axes, stiffness, damping, rest, start)
     )
+    return Piece(parent, R, p, axes, stiffness, damping, rest, start, [])
 
 
 def _add_rod(piece, beam, length, R, p):

@@ -26,7 +26,7 @@ def build(pieces, frames):
     spec.option.disableflags = (
         mujoco.mjtDisableBit.mjDSBL_CONSTRAINT | mujoco.mjtDisableBit.mjDSBL_AUTORESET
     )
-    bodies = []
+    bodies: list[mujoco.MjsBody] = []
     for piece in pieces:
         parent = bodies[piece.parent] if piece.parent >= 0 else spec.worldbody
         body = parent.add_body(pos=piece.p, quat=_quaternion(piece.R))

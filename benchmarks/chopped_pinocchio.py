@@ -44,14 +44,11 @@ def build(pieces, frames):
             index, pinocchio.Inertia(*merged(piece.lumps)), pinocchio.SE3.Identity()
         )
     piece, _, p = frames['tool']
-    return Chain(
-        model,
-        *(
-            np.concatenate([getattr(piece, name) for piece in pieces])
-            for name in ('stiffness', 'damping', 'rest', 'start')
-        ),
-        (piece + 1, p),
+    stiffness, damping, rest, start = (
+        np.concatenate([getattr(piece, name) for piece in pieces])
+        for name in ('stiffness', 'damping', 'rest', 'start')
     )
+    return Chain(model, stiffness, damping, rest, start, (piece + 1, p))
 
 
 def swing(chain, scheme, steps, end, samples, iterations=3):

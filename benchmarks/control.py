@@ -27,7 +27,9 @@ import itertools
 import json
 import math
 import sys
+from collections.abc import Callable
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 from scipy.linalg import expm
@@ -221,7 +223,7 @@ def _nested_text(found, before=''):
             yield f'{before}{what}', f'{value:g}' if isinstance(value, float) else str(value)
 
 
-PARTS = {
+PARTS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
     'linear_residual': (linear_residual, _linear_text),
     'moving_residual': (moving_residual, _moving_text),
     'shaper_tick_us': (shaper_tick_us, _tick_text),

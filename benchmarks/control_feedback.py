@@ -137,10 +137,11 @@ def _settled(arm, design, first):
 
 def planned_residual(quick):
     """Residuals by robot, for random moves in the time of minimum jerk, and in that of ZV."""
-    out = {}
+    out: dict[str, dict[str, float] | int] = {}
     for name in POSES:
         arm, random = frs.load(name), np.random.default_rng(17)
-        servo, rows = servo_of(name, arm), {'no extra time': [], 'time of zv': []}
+        servo = servo_of(name, arm)
+        rows: dict[str, list[float]] = {'no extra time': [], 'time of zv': []}
         refused = 0
         for _ in range(2 if quick else 6):
             start, goal, duration = _drawn(arm, random)

@@ -53,6 +53,7 @@ def first_demo(command, clone, cache):
         env={**out, 'XDG_CACHE_HOME': str(cache)},
     )
     try:
+        assert program.stderr is not None
         for line in program.stderr:
             said.append(line)
             if installed is None and not line.startswith(INSTALLS):

@@ -34,7 +34,7 @@ RISE = 0.05  # of force and torque: a jump excites modes that neither way resolv
 
 def measure(quick=False):
     """Return {quantity: {factor: (time, conventional tip, proposed tip, joint off by)}}."""
-    found = {}
+    found: dict[str, dict] = {}
     for quantity in QUANTITIES:
         found[quantity] = {}
         for factor in FACTORS[:1] if quick else FACTORS:
@@ -58,6 +58,7 @@ def varied(quantity, factor):
     links = {link.get('name'): link for link in robot.iterfind('link')}
     if quantity == 'length':
         inertial = links['link_2'].find('inertial')
+        assert inertial is not None
         _scale(inertial.find('origin'), ('xyz',), factor)
         _scale(inertial.find('mass'), ('value',), factor)
         _scale(inertial.find('inertia'), ('ixx',), factor)

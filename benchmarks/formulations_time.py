@@ -24,8 +24,10 @@ LONGEST = 0.3  # a formulation that takes longer is not asked for more links   [
 
 def measure(quick=False):
     """Return all figures of this page."""
-    times = {name: [] for name in FORMULATIONS}
-    conditions = {'mass_matrix': [], 'wrench_dae': [], 'wrench_dae_in_base': []}
+    times: dict[str, list] = {name: [] for name in FORMULATIONS}
+    conditions: dict[str, list[float]] = {
+        name: [] for name in ('mass_matrix', 'wrench_dae', 'wrench_dae_in_base')
+    }
     for links in LINKS[:4] if quick else LINKS:
         arm = frs.load(flexible_chain(links))
         q, qd = 0.01 * np.random.default_rng(0).normal(size=(2, arm.size))

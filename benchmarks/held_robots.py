@@ -81,7 +81,8 @@ def held(name, watched=WATCHED):
     run(simulation.time + duration)
     rows.clear()
     run(simulation.time + watched)
-    away = (np.array(rows) > np.where(slides, SETTLED_SLIDE, SETTLED_TURN)).any(axis=1)
+    tolerance = np.where(slides, SETTLED_SLIDE, SETTLED_TURN)
+    away = np.any(np.array(rows) > tolerance, axis=1)
     last = np.flatnonzero(away)
     settling = 0.0 if not last.size else PERIOD * (last[-1] + 1)
     return Held(

@@ -186,7 +186,8 @@ def synthetic_errors(quick):
 
 def coverage(quick, seeds=500):
     """Share of intervals that hold the truth: the arm as described, noisy gauges."""
-    seeds, held = 2 if quick else seeds, {}
+    seeds = 2 if quick else seeds
+    held: dict[str, list[bool]] = {}
     description = frs.read_description('single_link')
     arm = build_arm(description)
     clean = record('single_link', 4.0, 0, False, arm)

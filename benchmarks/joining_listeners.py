@@ -104,7 +104,8 @@ def listen(says_goodbye, heard):
     from sensor_msgs.msg import JointState
 
     rclpy.init()
-    node, states = rclpy.create_node(f'listener_{os.getpid()}'), []
+    node = rclpy.create_node(f'listener_{os.getpid()}')
+    states: list[JointState] = []
     node.create_subscription(JointState, 'joint_states', states.append, 10)
     end = time.monotonic() + PATIENCE
     while not states and time.monotonic() < end:
@@ -190,7 +191,7 @@ def run(count, together=4, what='simulation', is_plain=False, is_ordinary=False,
     others = [spawn.Process(target=control, args=(stop, worst, is_ordinary))]
     others += [
         spawn.Process(target=busy, args=(begin, over))
-        for _ in range(0 if is_idle else os.cpu_count())
+        for _ in range(0 if is_idle else os.cpu_count() or 1)
     ]
     nodes = []
     try:

@@ -115,7 +115,8 @@ def varied(arm, name, stiffness, payload):
 
 def residuals(count, is_varied=False, designs=DESIGNS, by_servo=False, seed=0):
     """Rows (robot, vibration of the unshaped move [m], {design: (share left, time added [s])})."""
-    rng, rows = np.random.default_rng(seed), []
+    rng = np.random.default_rng(seed)
+    rows: list[tuple] = []
     for k in range(count):
         name = ROBOTS[k % len(ROBOTS)]
         arm = frs.load(name) if k < len(ROBOTS) else rows[k % len(ROBOTS)][3]
@@ -206,7 +207,7 @@ def _vibration_by_servo(arm, samples, window, gains):
     rates = np.gradient(samples, PERIOD, axis=0)
     rates[-1] = 0.0
     for sample, rate in zip(samples, rates):
-        simulation.hold(sample, *gains, rate)
+        simulation.hold(sample, gains[0], gains[1], rate)
         simulation.step()
     places = []
     for _ in range(round((window + SETTLING) / (STEPS * PERIOD))):

@@ -70,12 +70,12 @@ def processor_times(begin, rounds):
 def measure(quick=False):
     """Return the figures of this page; `quick` takes this environment, and its machine code."""
     if quick:
-        begin = partial(start, sys.executable, share_folder())
-        begin()
+        begin_here = partial(start, sys.executable, share_folder())
+        begin_here()
         return {
-            'start_warm_s': min(seconds(begin) for _ in range(3)),
+            'start_warm_s': min(seconds(begin_here) for _ in range(3)),
             'start_cold_s': None,
-            **processor_times(begin, 2),
+            **processor_times(begin_here, 2),
         }
     with tempfile.TemporaryDirectory() as folder:
         python = installed(Path(folder))

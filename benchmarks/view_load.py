@@ -15,6 +15,7 @@ import json
 import subprocess
 import sys
 import time
+from typing import Any
 
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
@@ -110,7 +111,8 @@ def measure(robot, seconds, counts):
             )
             for program in programs
         }
-        listener, browsers = Listener(), []
+        listener = Listener()
+        browsers: list[Any] = []
         address = _address_of(processes[VIEW])
         for count in counts:
             while len(browsers) < count:

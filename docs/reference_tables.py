@@ -6,8 +6,9 @@ arguments of the launch files. `python docs/reference_tables.py` writes all thre
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import Field, fields
+from functools import partial
 from pathlib import Path
 
 from flex_robot_sim.nodes.bridge_settings import BRIDGE_SETTINGS
@@ -44,7 +45,7 @@ SETTINGS = {
 }
 SHARED = [kind for kind in DYNAMICS_SETTINGS if kind in CONTROLLER_SETTINGS]
 ALL_NODES = RobotSettings, MessageSettings, NodeSettings
-OWN_SETTINGS = {
+OWN_SETTINGS: dict[str, Sequence[type]] = {
     'shared': SHARED,
     **{
         node: [kind for kind in kinds if kind not in (*SHARED, *ALL_NODES)]
@@ -76,6 +77,10 @@ def fill_page(page: str) -> str:
     return MARK.sub(lambda found: found[1] + TABLES[found[2]](found[3]) + found[4], page)
 
 
+def _filled(rows, found):
+    return found[1] + rows + found[2]
+
+
 def fill_policy(policy: str) -> str:
     """Return the security policy with regenerated topics."""
     for process, nodes in PROCESSES.items():
@@ -92,7 +97,7 @@ def fill_policy(policy: str) -> str:
             policy = re.sub(
                 rf'(<enclave path="/flex_robot_sim/{process}">.*?'
                 rf'<topics {rule}="ALLOW">\n).*?( *</topics>)',
-                lambda found, rows=rows: found[1] + rows + found[2],
+                partial(_filled, rows),
                 policy,
                 count=1,
                 flags=re.DOTALL,

@@ -89,7 +89,7 @@ class Drawing:
             nodes = bent[link.nodes][:, [0, 2]]
             axes.add_collection(
                 LineCollection(
-                    np.stack([nodes[:-1], nodes[1:]], axis=1),
+                    [*np.stack([nodes[:-1], nodes[1:]], axis=1)],
                     colors=colours[link.pieces],
                     linewidths=width,
                     capstyle='round',

@@ -14,11 +14,12 @@ def cost(u, h=2e-3, weight=1e3):
     x, path, slope = np.zeros((2, arm.nq)), [], 2 * h * u
     for effort in u:
         path.append(x)
-        v = x[1] + h * frs.forward_dynamics(arm, *x, [effort])
+        v = x[1] + h * frs.forward_dynamics(arm, x[0], x[1], [effort])
         x = np.array([x[0] + h * v, v])
     to_q, to_v = 2 * weight * (x - goal)
     for k in reversed(range(len(u))):
-        to_v, d = to_v + h * to_q, frs.derivatives(arm, *path[k], u[k : k + 1])
+        q, v = path[k]
+        to_v, d = to_v + h * to_q, frs.derivatives(arm, q, v, u[k : k + 1])
         slope[k] += h * d.da_deffort[:, 0] @ to_v
         to_q, to_v = to_q + h * d.da_dq.T @ to_v, to_v + h * d.da_dv.T @ to_v
     return h * u @ u + weight * ((x - goal) ** 2).sum(), slope

@@ -7,7 +7,8 @@ import flex_robot_sim as frs
 
 DAMPING, GOAL = 1e-2, np.array([0.45, 0.25, 0.15])  # of the least squares; of the tool [m]
 arm = frs.with_payload(frs.load('two_link'), 'tool', 0.3)
-joints, errors = np.array([0.0, 0.5, -1.0]), []
+joints = np.array([0.0, 0.5, -1.0])
+errors: list[np.floating] = []
 while len(errors) < 12:
     q = frs.equilibrium(arm, joints).q  # sagging under its weight
     error = GOAL - frs.pose(arm, q)[:3, 3]

@@ -9,7 +9,8 @@ import flex_robot_sim as frs
 DAMPING, GOAL = 1e-2, np.array([0.45, 0.25, 0.15])  # of the least squares; of the tool [m]
 model = pin.buildModelFromUrdf(str(frs.robots()['two_link']))
 data, tool = model.createData(), model.getFrameId('tool')
-joints, errors = np.array([0.0, 0.5, -1.0]), []
+joints = np.array([0.0, 0.5, -1.0])
+errors: list[np.floating] = []
 while len(errors) < 12:
     pin.framesForwardKinematics(model, data, joints)
     error = GOAL - data.oMf[tool].translation

@@ -1,6 +1,7 @@
 """Learn within a minute what PD lacks: a linear law that calms a flexible arm."""
 
 import sys
+from typing import Any
 
 import gymnasium
 import matplotlib.pyplot as plt
@@ -17,7 +18,7 @@ def calm_after_the_move(look):
     return cost_of_tips(look) * (look.time > 0.4)
 
 
-envs = gymnasium.make_vec(
+envs: Any = gymnasium.make_vec(
     'flex_robot_sim/RestToRest-v0',
     POPULATION * EPISODES,
     seconds=1.5,
@@ -29,7 +30,7 @@ envs = gymnasium.make_vec(
 
 def episodes(laws, seed):
     """Rewards of linear laws (POPULATION, actions, observations), and all that was seen."""
-    each, total = np.repeat(laws, EPISODES, axis=0), 0.0
+    each, total = np.repeat(laws, EPISODES, axis=0), np.zeros(POPULATION * EPISODES)
     # all laws get the same episodes, or chance would choose among them
     seeds = [seed + k for k in range(EPISODES)] * POPULATION
     seen = [envs.reset(seed=seeds)[0]]

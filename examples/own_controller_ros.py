@@ -19,7 +19,8 @@ SECONDS = 3.0
 rclpy.init()
 node = rclpy.create_node('own_controller')
 commands = node.create_publisher(JointState, 'joint_commands', 10)
-times, angles = [], []
+times: list[float] = []
+angles: list[np.ndarray] = []
 
 
 def answer(state):

@@ -26,7 +26,9 @@ SECONDS = 2.0
 
 arm = frs.load('rig')
 calibration = calibration_of(BridgeSettings(), arm)  # or of a file of `rig calibrate`
-shapes, times, curvatures = ShapeTracker(arm, calibration), [], []
+shapes = ShapeTracker(arm, calibration)
+times: list[float] = []
+curvatures: list[np.ndarray] = []
 
 
 def take(state):

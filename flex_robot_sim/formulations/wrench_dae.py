@@ -79,7 +79,7 @@ class Solution(NamedTuple):
     qdd: np.ndarray  # (n,)     accelerations of all coordinates
     wrenches: np.ndarray  # (i, 6)   joint wrench on each body, in the frame of the body
     twist_rates: np.ndarray  # (i, 6)  of the bodies, with gravity as a base acceleration
-    matrix: object  # the stacked matrix, sparse
+    matrix: csc_matrix  # the stacked matrix
 
 
 def make(arm: ArmModel, sections_turn: bool = True) -> WrenchDae:

@@ -18,6 +18,7 @@ from flex_robot_sim.jit.cache import cache_root
 
 FOLDER = ROOT / 'flex_robot_sim'
 EXEMPT = ('compiled', 'check')  # decorators
+FOLDERS = 'flex_robot_sim', 'benchmarks', 'docs', 'examples'  # as in pyproject.toml
 
 USER = """\
 import flex_robot_sim as frs
@@ -143,7 +144,7 @@ def test_functions_without_types_are_found(source, names):
 @pytest.fixture(scope='module')
 def said(tmp_path_factory):
     """
-    Return what mypy says of the package, and of a user's script: [(file, line, text)].
+    Return what mypy says of the tree, and of a user's script: [(file, line, text)].
 
     What it found before is kept for all clones of a user; it goes by hashes of sources.
     """
@@ -159,7 +160,7 @@ def said(tmp_path_factory):
             '--no-error-summary',
             '--cache-dir',
             cache_root().with_name('flex_robot_sim_mypy'),
-            'flex_robot_sim',
+            *FOLDERS,
             script,
         ],
         cwd=ROOT,
@@ -172,10 +173,8 @@ def said(tmp_path_factory):
 
 
 @pytest.mark.slow
-def test_mypy_finds_no_fault_in_the_package(said):
-    faults = [
-        f'{name}:{line}:{text}' for name, line, text in said if name.startswith('flex_robot_sim')
-    ]
+def test_mypy_finds_no_fault_in_the_tree(said):
+    faults = [f'{name}:{line}:{text}' for name, line, text in said if name.startswith(FOLDERS)]
     if faults:
         pytest.fail('\n'.join(faults), pytrace=False)
 

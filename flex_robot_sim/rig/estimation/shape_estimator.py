@@ -33,12 +33,12 @@ class EstimatedShape(NamedTuple):
 class ShapeEstimator:
     """Least squares for the elastic coordinates of one link."""
 
-    def __init__(self, arm: ArmModel, link: str, deviation: np.ndarray) -> None:
+    def __init__(self, arm: ArmModel, link: str, deviation: ArrayLike) -> None:
         """
         Prepare the estimate.
 
         :param arm: ArmModel; link: name of the flexible link.
-        :param deviation: standard deviation of each of its sensors, (k,) [1/m].
+        :param deviation: standard deviation of each of its sensors, (k,) or one for all [1/m].
         """
         self.sensors, columns, C = sensors_of(arm, link)
         self.deviation = checked_deviations(deviation, len(self.sensors))
