@@ -58,7 +58,7 @@ def left_by(shaper, frequency, ratio):
     return float(np.hypot(rate * state[0], quadrature) * np.sqrt(1 - ratio**2))
 
 
-def linear_residual(quick):
+def linear_residual(_quick):
     """Every shaper at its design point; those with a tolerance over their band, beyond it."""
     zeros, beyond = [0.0], [0.0]
     for ratio, frequency in itertools.product((0.0, 0.01, 0.1), (0.5, 3.0, 20.0)):
@@ -128,7 +128,7 @@ def _moves_text(found):
         )
 
 
-def moving_residual(quick):
+def moving_residual(_quick):
     """An oscillator whose frequency changes by a factor of two with the place of its base."""
     axis = np.linspace(0.0, 1.0, 65)
     table = ModeTable((0,), (axis,), (2.0 + 2.0 * axis)[:, None], np.full((axis.size, 1), 0.01))

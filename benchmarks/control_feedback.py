@@ -44,7 +44,7 @@ def servo_of(name, arm):
     return inertia * rate**2, 1.4 * inertia * rate
 
 
-def damping_added(quick):
+def damping_added(_quick):
     """Damping of the modes before and after, by robot and kind, and what a push leaves."""
     out = {}
     for name, pose in POSES.items():
@@ -91,7 +91,7 @@ def _left_of_a_push(arm, pose, servo, design, time):
     return float(rows[rows[:, 0] > PUSHED + time, 1].max() / rows[:, 1].max())
 
 
-def lqg_settling_periods(quick):
+def lqg_settling_periods(_quick):
     """Periods by sensors and stiffness; the law knows one of four modes, and is 50 ms late."""
     text = shipped_robots()['single_link'].read_text(encoding='utf-8')
     arm = build_arm(frs.read_description(text.replace('bending_y="2"', 'bending_y="4"')))
@@ -216,7 +216,7 @@ def _rings(arm, servo, motion, efforts, start, goal, end):
     return float(away[log.time > end].max(initial=0.0))
 
 
-def learning(quick):
+def learning(_quick):
     """Root mean square of what the tip misses, over the first trial, by stiffness."""
     arm, out = frs.load('single_link'), {}
     motion = minimum_jerk_motion(np.zeros(1), np.array([0.4]), duration=1.2, begin=0.25)

@@ -91,7 +91,7 @@ def truth(name):
     return build_arm(with_parameters(description, values)), values
 
 
-def reference(joints, seconds, seed):
+def reference(joints, seed):
     """Return a function from time to places and rates: sums of sines, which begin at rest."""
     random = np.random.default_rng(seed)
     rates = 2 * np.pi * np.geomspace(0.1, 3.0, 9)[:, None] * random.uniform(0.8, 1.2, (9, joints))
@@ -114,7 +114,7 @@ def record(name, seconds, seed=0, has_faults=True, arm=None):
     arm = arm or truth(name)[0]
     random, sensors = np.random.default_rng([seed, 7]), flex_sensors(arm)
     simulation = frs.Simulation(arm, frs.SimulationSettings(time_step=STEP))
-    at, joints = reference(len(arm.joint_names), seconds, seed), len(arm.joint_names)
+    at, joints = reference(len(arm.joint_names), seed), len(arm.joint_names)
     rest = frs.equilibrium(arm, np.zeros(joints))
     simulation.set_state(q=rest.q)
     simulation.effort = rest.effort
@@ -226,7 +226,7 @@ def coverage(quick, seeds=500):
     }
 
 
-def wrong_start(quick):
+def wrong_start(_quick):
     """Largest share by which the stiffness differs between starts."""
     log, values = record('single_link', 6.0), truth('single_link')[1]
     found = {

@@ -230,6 +230,6 @@ def _set_accelerations(arm, loads, q, qd, effort, work, qdd):
     """Accelerations (n,) under efforts (joints,) and loads."""
     if not (is_finite(q) and is_finite(qd) and is_finite(effort)):
         return False
-    set_loads(arm, loads, q, qd, work)
+    set_loads(arm, loads, q, work)
     set_by_forces(arm, q, qd, effort, work, qdd)
     return True

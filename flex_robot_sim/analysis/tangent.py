@@ -99,7 +99,7 @@ def difference(
 @compiled
 def set_required_force(arm, loads, q, qd, qdd, work, force):
     """Set the force on every coordinate that the motion and the loads require."""
-    set_loads(arm, loads, q, qd, work)
+    set_loads(arm, loads, q, work)
     inverse_dynamics(arm, q, qd, qdd, work, force)
 
 

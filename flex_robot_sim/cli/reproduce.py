@@ -219,7 +219,7 @@ class _ShareLines:
     def __init__(self):
         self._printed_share = -1.0
 
-    def __call__(self, name, share):
+    def __call__(self, _name, share):
         """Print the share in steps of one per cent."""
         if share > self._printed_share + 0.01:
             self._printed_share = share

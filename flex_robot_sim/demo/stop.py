@@ -14,7 +14,7 @@ class StopRequests:
             numbers.append(signal.SIGHUP)
         self._old_handlers = {number: signal.signal(number, self._on_signal) for number in numbers}
 
-    def _on_signal(self, number, frame):
+    def _on_signal(self, *_):
         self.request_count += 1
         if self.interrupts:
             raise KeyboardInterrupt

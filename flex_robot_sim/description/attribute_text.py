@@ -122,7 +122,7 @@ def _vector(owner, argument, value, attribute):
     return vector_text(vector(owner, argument, value, attribute.unit))
 
 
-def _axis(owner, argument, value, attribute):
+def _axis(owner, argument, value, _attribute):
     if isinstance(value, str):
         sign = -1.0 if value.startswith('-') else 1.0
         if value.removeprefix('-') not in VECTOR_LETTERS:
@@ -157,7 +157,7 @@ def _choice(owner, argument, value, attribute):
     return value
 
 
-def _name(owner, argument, value, attribute):
+def _name(_owner, argument, value, _attribute):
     return name_text(argument, value)
 
 

@@ -173,7 +173,7 @@ def _read_section(document, element, children, link):
     return stiffness, mass_properties, _outer_size(**values)
 
 
-def _outer_size(width=None, height=None, outer=None, wall=None, diameter=None):
+def _outer_size(width=None, height=None, outer=None, diameter=None, **_):
     """Return the outline fields of ElasticBeam, from the attributes of the section."""
     if width is not None:
         return {'size': (width, height)}

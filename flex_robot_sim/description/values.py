@@ -165,7 +165,7 @@ def _read_attribute(document, element, name, attribute):
     return _READERS[attribute.kind](document, element, name, attribute, text)
 
 
-def _read_name(document, element, name, attribute, text):
+def _read_name(_document, _element, _name, _attribute, text):
     return text
 
 

@@ -88,7 +88,7 @@ def set_slopes(arm, loads, y, effort, work, slopes):
     """
     n = y.size // 2 - 1
     q, qd, qdd, flow = y[:n], y[n : 2 * n], slopes[n : 2 * n], slopes[2 * n :]
-    set_loads(arm, loads, q, qd, work)
+    set_loads(arm, loads, q, work)
     implicit_dynamics(arm, q, qd, effort, 0.0, qdd, work, qdd)
     flow[0] = flow[1] = 0.0
     add_powers(arm, q, qd, qdd, effort, 0.0, 1.0, work, flow)

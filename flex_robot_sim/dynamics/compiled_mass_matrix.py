@@ -43,7 +43,7 @@ def set_mass_matrix(arm, q, work, M):
         if parent >= 0 and station < 0:
             add_inertia_to_parent(work.R[i], work.origin[i], work.I[i], work.I[parent])
         elif parent >= 0:
-            add_to_station(arm, i, parent, station, arm.modes[parent], work)
+            add_to_station(i, parent, station, arm.modes[parent], work)
 
 
 @compiled

@@ -169,9 +169,9 @@ def eliminate(arm, work):
                 add_inertia_to_parent(work.R[i], work.origin[i], I, work.I[parent])
                 add_to_parent(work.R[i], work.origin[i], F0, work.F0[parent])
             elif arm.modes[parent] == COMMON_BEAM[5]:
-                add_to_station(arm, i, parent, station, COMMON_BEAM[5], work)
+                add_to_station(i, parent, station, COMMON_BEAM[5], work)
             else:
-                add_to_station(arm, i, parent, station, arm.modes[parent], work)
+                add_to_station(i, parent, station, arm.modes[parent], work)
 
 
 @compiled(inline=True)
@@ -202,7 +202,7 @@ def eliminate_modes(arm, i, n, work):
 
 
 @compiled(inline=True)
-def add_to_station(arm, i, parent, station, n, work):
+def add_to_station(i, parent, station, n, work):
     """Add the articulated inertia and bias of body i to its elastic parent with n modes (T21)."""
     Y, y, YK, K = work.Y, work.y, work.YK, work.K[station]
     Y[:] = 0.0

@@ -33,7 +33,7 @@ def forward_dynamics_derivatives(
     :param slopes: receives the derivatives by q, qd and effort in columns, (n, 2 n + joints).
     :returns: whether no joint sticks or touches a stop.
     """
-    set_loads(arm, loads, q, qd, work)
+    set_loads(arm, loads, q, work)
     forward_dynamics(arm, q, qd, effort, work, qdd)
     set_derivatives_in_motion(
         arm, loads, order, q, qd, qdd, work, arrays, M, by_rate, by_coordinate

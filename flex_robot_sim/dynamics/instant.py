@@ -26,7 +26,7 @@ def set_instant_accelerations(arm, loads, q, qd, effort, is_sticky, work, rates,
     if is_sticky:
         h, iterations = FRICTION_PROBE_STEP_S, FRICTION_PROBE_ITERATIONS
     work.relaxation[0] = 1.0
-    set_loads(arm, loads, q, qd, work)
+    set_loads(arm, loads, q, work)
     for _ in range(iterations):
         set_copy(qdd, rates)
         implicit_dynamics(arm, q, qd, effort, h, rates, work, qdd)

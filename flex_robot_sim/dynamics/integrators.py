@@ -90,7 +90,7 @@ def advance_explicitly(arm, loads, settings, state, steps, watch, work):
         if scheme == RK4:
             rk4_step(arm, loads, h, state, work)
         else:
-            set_loads(arm, loads, q, qd, work)
+            set_loads(arm, loads, q, work)
             implicit_dynamics(arm, q, qd, effort, 0.0, qdd, work, qdd)
             add_powers(arm, q, qd, qdd, effort, 0.0, h, work, flow)
             if scheme != SEMI_IMPLICIT_EULER:
@@ -176,7 +176,7 @@ def midpoint_step(arm, loads, settings, state, step, watch, work):
             if count > 0:
                 store_joint_forces(arm, mid_qd, work)
             work.relaxation[0] = 1.0 if count < UNRELAXED_ITERATIONS else 0.25 * work.relaxation[0]
-            set_loads(arm, loads, mid_q, mid_qd, work)
+            set_loads(arm, loads, mid_q, work)
             if count == 0 or is_prescribed or not is_close:
                 solve_dynamics(arm, mid_q, mid_qd, effort, substep, guess, work, qdd)
             else:
@@ -298,7 +298,7 @@ def rk4_step(arm, loads, h, state, work):
     sum_q[:] = 0.0
     sum_qd[:] = 0.0
     for stage_number in range(4):
-        set_loads(arm, loads, q, qd, work)
+        set_loads(arm, loads, q, work)
         implicit_dynamics(arm, q, qd, effort, 0.0, qdd, work, qdd)
         weight = h / 6.0 if stage_number in (0, 3) else h / 3.0
         add_powers(arm, q, qd, qdd, effort, 0.0, weight, work, flow)

@@ -50,7 +50,7 @@ def inverse_dynamics_derivatives(
     :param M: receives the derivatives by the accelerations qdd (n,), rotors included.
     :param by_rate: receives those by the rates qd; by_coordinate: those by the coordinates q.
     """
-    set_loads(arm, loads, q, qd, work)
+    set_loads(arm, loads, q, work)
     set_motion(arm, q, qd, work)
     for i in range(arm.parent.size):
         set_acceleration_without_joint(arm, i, work, qdd)

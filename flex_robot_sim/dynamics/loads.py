@@ -123,11 +123,11 @@ def _checked_pushes(pushes):
 
 
 @compiled
-def set_loads(arm, loads, q, qd, work):
+def set_loads(arm, loads, q, work):
     """
     Wrenches on all bodies, in work.load, for coordinates q.
 
-    :param arm: ArmModel with n coordinates; q and qd are coordinates and rates, (n,).
+    :param arm: ArmModel with n coordinates.
     :param loads: LoadArrays.
     """
     work.load[:] = 0.0

@@ -101,7 +101,7 @@ def compile_jobs() -> list[tuple[Callable, Callable, tuple[Any, ...]]]:
         (compile_part, inverse_dynamics, (arm, q, q, q, work, q)),
         (compile_part, set_accelerations, (arm, work, q)),
         (compile_part, set_forces, (arm, q, q, effort, h, q, work)),
-        (compile_part, set_loads, (arm, loads, q, q, work)),
+        (compile_part, set_loads, (arm, loads, q, work)),
         (compile_part, advance, steps),
         (compile_for, advance_checked, steps),
     ]

@@ -60,7 +60,7 @@ def sensor_feedback(arm: ArmModel, law: Callable[[Measurement], np.ndarray]) -> 
         )
     limits = effort_limits(arm)
 
-    def controller(time: float, simulation: Simulation) -> np.ndarray:
+    def controller(_time: float, simulation: Simulation) -> np.ndarray:
         return np.minimum(np.maximum(law(measure(simulation)), -limits), limits)
 
     return controller

@@ -116,7 +116,7 @@ class FormulationDynamics:
         qdd, force = np.zeros((2, q.size))
         if not np.abs(q).sum() + np.abs(qd).sum() < MAX_STATE_SUM:
             return np.full(q.size, np.nan)
-        set_loads(self.arm, self.loads, q, qd, self.work)
+        set_loads(self.arm, self.loads, q, self.work)
         implicit_dynamics(self.arm, q, qd, self.effort, 0.0, qdd, self.work, qdd)
         inverse_dynamics(self.arm, q, qd, qdd, self._unloaded_work, force)
         try:
@@ -181,7 +181,7 @@ class FormulationDynamics:
     def set_slopes(
         self,
         arm: ArmArrays,
-        loads: LoadArrays,
+        _loads: LoadArrays,
         y: np.ndarray,
         effort: np.ndarray,
         work: Workspace,
@@ -204,7 +204,7 @@ class FormulationDynamics:
         return np.eye(q.size) + np.linalg.solve(mass_matrix(arm, q), h / 2 * D + h * h / 4 * K)
 
 
-def _midpoint_step(dynamics, q, qd, qdd, h, scheme, iterations):
+def _midpoint_step(dynamics, q, qd, qdd, h, _scheme, iterations):
     """Take one step; return the number of substeps, and how many of these did not converge."""
     work, remaining, substep, calls, substeps, unconverged = dynamics.work, h, h, 0, 0, 0
     while remaining > 0.0:
@@ -308,7 +308,7 @@ def _record_hard_step(outcome, step, watch):
         watch.hard[2] = step
 
 
-def _rk4_step(dynamics, q, qd, qdd, h, scheme, iterations):
+def _rk4_step(dynamics, q, qd, qdd, h, _scheme, _iterations):
     x, v, sum_v, sum_a = q, qd, 0.0, 0.0
     for stage in range(4):
         a = dynamics.accelerations(x, v)
@@ -322,7 +322,7 @@ def _rk4_step(dynamics, q, qd, qdd, h, scheme, iterations):
     qdd[:] = a
 
 
-def _euler_step(dynamics, q, qd, qdd, h, scheme, iterations):
+def _euler_step(dynamics, q, qd, qdd, h, scheme, _iterations):
     qdd[:] = dynamics.accelerations(q, qd)
     dynamics.add_powers(q, qd, h)
     previous_qd = qd.copy()

@@ -70,7 +70,7 @@ def unknowns_of(arm: ArmModel, data: DataSet, words: Iterable[str] = ()) -> list
     candidates = _all_unknowns(arm, data)
     words = [*words]
     if not words:
-        words = _default_groups(arm, data)
+        words = _default_groups(data)
     paths: dict[str, None] = {}
     for word in words:
         if word in GROUPS:
@@ -141,7 +141,7 @@ def _can_be_fitted(parameter):
     return parameter.group in FITTED_GROUPS and has_part
 
 
-def _default_groups(arm, data):
+def _default_groups(data):
     groups = ['stiffness', 'damping', 'delay']
     if data.has_efforts:
         groups.append('friction')

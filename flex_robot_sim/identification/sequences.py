@@ -140,7 +140,7 @@ def make_data_set(
             sequences.append(Sequence(log.path, time, positions, velocities, efforts, values))
     if not sequences:
         raise UsageError(f'{logs[0].path}: no {MIN_DURATION_S:g} s without a gap. Record longer.')
-    _check_excitation(sequences, arm, channels)
+    _check_excitation(sequences, channels)
     return DataSet(sequences, channels, sides, has_efforts, notes)
 
 
@@ -400,7 +400,7 @@ def moving_imus(values: np.ndarray, channels: Rows[str]) -> list[int]:
     return [k for k, name in enumerate(channels) if exceeds_noise[k] and imu_channel(name)]
 
 
-def _check_excitation(sequences, arm, channels):
+def _check_excitation(sequences, channels):
     """Refuse logs without motion."""
     for k, name in enumerate(channels):
         spread = max(np.ptp(sequence.measured[:, k]) for sequence in sequences)

@@ -86,7 +86,7 @@ def _without_bitcode(result, code):
 class _Locator:
     """Numba's interface to a folder of cached code; the folder itself is that of the cache."""
 
-    def __init__(self, function: Any, file: str) -> None:
+    def __init__(self, function: Any, _file: str) -> None:
         self._line = function.__code__.co_firstlineno
 
     @classmethod

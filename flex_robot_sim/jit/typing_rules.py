@@ -68,6 +68,6 @@ for kind, keys in ((_Numbers, ARITHMETIC), (_Divided, DIVISIONS), (_Compared, CO
 
 
 @lower_builtin('__array__', types.Array)
-def _array_of(context, builder, signature, arguments):
+def _array_of(_context, _builder, _signature, arguments):
     """Return an array as its own `__array__`; otherwise Numba searches all other rules first."""
     return arguments[0]

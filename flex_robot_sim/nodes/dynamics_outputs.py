@@ -66,7 +66,7 @@ class DynamicsOutputs:
         self._loop.note_sent(stamp)
         self._arm_outputs.send_joints(stamp, simulation.q, simulation.v, effort)
 
-    def _send_flex(self, simulation, effort):
+    def _send_flex(self, simulation, _effort):
         stamp = self.stamp(simulation)
         self._arm_outputs.send_flex(stamp, simulation.q, simulation.v)
         if self._tool_pose.has_subscribers():
@@ -75,10 +75,10 @@ class DynamicsOutputs:
         for wrench in self._wrenches:
             wrench.send(stamp, simulation)
 
-    def _show(self, simulation, effort):
+    def _show(self, simulation, _effort):
         self._display.show(self.stamp(simulation), simulation.q, self._loop.resets)
 
-    def _send_clock(self, simulation, effort):
+    def _send_clock(self, simulation, _effort):
         set_stamp(self._clock_message.clock, round(simulation.time * SECOND))
         self._clock_publisher.publish(self._clock_message)
 

@@ -64,7 +64,7 @@ def offer_follow_joint_trajectory(
         rclpy resume a coroutine that waits again and again (ros2/rclpy, issue 1405).
         """
 
-        def notify_execute(self, handle: Any, execute_callback: Any) -> None:
+        def notify_execute(self, handle: Any, _execute_callback: Any) -> None:
             report = super().notify_execute
             action.start(handle, lambda conclude: report(handle, conclude))
 

@@ -66,7 +66,7 @@ class SimulationInterfaces:
             topic = ''.join(f'_{c.lower()}' if c.isupper() else c for c in name).strip('_')
             node.create_service(getattr(services, name), topic, handler)
 
-    def get_features(self, request: Any, response: Any) -> Any:
+    def get_features(self, _request: Any, response: Any) -> Any:
         """Return the supported features."""
         constants = self._kinds.SimulatorFeatures
         # older versions of the package lack some of them
@@ -75,7 +75,7 @@ class SimulationInterfaces:
         ]
         return response
 
-    def get_state(self, request: Any, response: Any) -> Any:
+    def get_state(self, _request: Any, response: Any) -> Any:
         """Return the state: playing, paused, or stopped, which includes a failed simulation."""
         response.state.state = self._state()
         response.result.result = self._kinds.Result.RESULT_OK

@@ -241,12 +241,12 @@ class _MessageCollector:
             if len(message[word]):
                 rows.add(time, stamp, names, message[word])
 
-    def _take_target(self, name, time, message):
+    def _take_target(self, _name, time, message):
         if not self.target.names:
             self.target = SeriesBuilder(message['name'])
         self.target.add(time, _stamp(message), message['name'], message['position'])
 
-    def _take_command(self, name, time, message):
+    def _take_command(self, _name, time, message):
         if not self.commands.names:
             self.commands = SeriesBuilder(message['name'])
         self.commands.add(time, _stamp(message), message['name'], message['effort'])
@@ -256,7 +256,7 @@ class _MessageCollector:
         rows = self.tips.setdefault(name[: -len(TIP_TOPIC_ENDING)], SeriesBuilder('xyz'))
         rows.add(time, _stamp(message), 'xyz', (position[axis] for axis in 'xyz'))
 
-    def _take_diagnostics(self, name, time, message):
+    def _take_diagnostics(self, _name, time, message):
         for status in message['status']:
             node = status['name'].partition(':')[0].rstrip()
             if not node.startswith(f'{self.namespace}/'):
@@ -271,10 +271,10 @@ class _MessageCollector:
                 (time, figures)
             )
 
-    def _take_description(self, name, time, message):
+    def _take_description(self, _name, _time, message):
         self.description = self.description or message['data']
 
-    def _take_event(self, name, time, message):
+    def _take_event(self, name, time, _message):
         if (
             not self.events
             or self.events[-1][1] != EVENT_TOPICS[name]

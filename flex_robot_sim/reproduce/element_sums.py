@@ -173,7 +173,7 @@ def bang_bang(
         s = min(max(t / rise_time, 0.0), 1.0) if rise_time else float(t >= 0.0)
         return s * s * (3 - 2 * s)
 
-    def effort(t, q=None, qd=None):
+    def effort(t, _q=None, _qd=None):
         return levels * (change(t) - 2 * change(t - switch_times[0]) + change(t - switch_times[1]))
 
     return effort

@@ -110,7 +110,7 @@ def run(progress: Progress, options: Options) -> Reproduction:
     return Reproduction(
         figures,
         tuple(comparisons(arm, motion, samples, schemes, seconds)),
-        tuple(numbers(arm, motion, samples, schemes)),
+        tuple(numbers(arm, samples, schemes)),
         results,
         max(schemes.max_error if schemes else 0.0, max_error(results)),
         'coordinates of all nonlinear formulations, and motions of the separate links of the '
@@ -269,7 +269,7 @@ def measured_effects(
 
 
 def numbers(
-    arm: ArmModel, run: Run, samples: MotionSamples, schemes: SchemeComparison | None
+    arm: ArmModel, samples: MotionSamples, schemes: SchemeComparison | None
 ) -> Iterator[Number]:
     """Yield further numbers of the main run and of the schemes."""
     for axis, value in zip('xyz', samples.tip[-1]):

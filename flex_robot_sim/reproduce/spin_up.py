@@ -376,7 +376,7 @@ def solve_linear_model(
         K = beam.stiffness - w**2 * M + (w**2 * S if has_stiffening else 0.0)
         return np.concatenate([state[n:], np.linalg.solve(M, -dw * g - K @ state[:n])])
 
-    def diverged(t, state):
+    def diverged(_t, state):
         return DIVERGED_LAG - abs(tip @ state[:n])
 
     diverged.terminal = True  # type: ignore[attr-defined]
@@ -406,7 +406,7 @@ def compare_formulations(
     zero_state, results_by_speed = np.zeros(arm.size), []
     for k, w0 in enumerate(SPEEDS):
 
-        def effort(t, q, qd, w0=w0):
+        def effort(t, _q, _qd, w0=w0):
             return np.array([ROTOR_INERTIA * hub_motion(t, w0)[1]])
 
         def motion(name, seconds, progress, effort=effort):

@@ -35,7 +35,7 @@ class _Stop:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self._on_signal)
 
-    def _on_signal(self, number, frame):
+    def _on_signal(self, *_):
         if not self.is_requested:
             self.is_requested = True
             if self.is_starting:

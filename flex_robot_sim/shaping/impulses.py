@@ -135,7 +135,7 @@ class ZeroVibration(ShaperKind):
 
     order: int
 
-    def impulses(self, frequency: float, ratio: float, tolerance: float) -> Impulses:
+    def impulses(self, frequency: float, ratio: float, _tolerance: float) -> Impulses:
         """Times and amplitudes, as of ShaperKind."""
         half = 0.5 / (frequency * math.sqrt(1 - ratio**2))
         fade = math.exp(-math.pi * ratio / math.sqrt(1 - ratio**2))

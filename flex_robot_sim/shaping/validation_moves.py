@@ -183,7 +183,7 @@ class ValidationMoves:
         rates = np.gradient(positions, simulation.settings.time_step, axis=0)
         rows = zip(positions, rates, np.append(share, np.repeat(share[-1], len(rates))))
 
-        def servo(time, simulation):
+        def servo(_time, simulation):
             position, rate, fraction = next(rows)
             simulation.hold(position, stiffness, damping, rate)
             return start + fraction * (end - start)

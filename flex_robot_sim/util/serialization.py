@@ -42,17 +42,17 @@ def expect_same_format(format_number: int, version: str) -> FormatStamp:
     return STAMP
 
 
-def make_blank(stamp: FormatStamp, kind: type[Object]) -> Object:
+def make_blank(_stamp: FormatStamp, kind: type[Object]) -> Object:
     """Return an instance of a class without state; the stamp was checked before."""
     return kind.__new__(kind)
 
 
-def make_tuple(stamp: FormatStamp, kind: Any, *values: Any) -> Any:
+def make_tuple(_stamp: FormatStamp, kind: Any, *values: Any) -> Any:
     """Return a NamedTuple with these values; the stamp was checked before."""
     return kind(*values)
 
 
-def make_table(stamp: FormatStamp, kind: Any, *arrays: np.ndarray) -> Any:
+def make_table(_stamp: FormatStamp, kind: Any, *arrays: np.ndarray) -> Any:
     """Return a table of these arrays; the stamp was checked before."""
     return kind(*map(writable, arrays))
 

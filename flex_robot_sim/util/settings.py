@@ -190,7 +190,7 @@ def write_yaml(path: str | Path, tree: Mapping[str, Any], about: Iterable[str]) 
     class PlainDumper(yaml.SafeDumper):
         """Writes repeated values in full, because aliases are not read."""
 
-        def ignore_aliases(self, data):
+        def ignore_aliases(self, _data):
             return True
 
     try:
@@ -220,11 +220,11 @@ def _checked_tuple(name, value, length, *, of, help, unit, **bounds):
     if length and len(values) != length:
         raise SettingError(f'{name} = {values!r} must have {length} items: {about}')
     for i, item in enumerate(values):
-        _check(f'{name}[{i}]', item, of, help=help, unit=unit, of=None, **bounds)
+        _check(f'{name}[{i}]', item, of, help=help, unit=unit, **bounds)
     return values
 
 
-def _check(name, value, kind, *, help, unit, above, at_least, at_most, choices, of, live):
+def _check(name, value, kind, *, help, unit, above, at_least, at_most, choices, **_):
     number = kind in (int, float)
     about = f'{help} [{unit}]' if unit else help
     if kind is bool and not isinstance(value, bool):

@@ -142,7 +142,7 @@ def test_trees_in_equilibrium_under_gravity_and_pushes_do_not_accelerate(case, s
     pushes = [Push(rng.choice(bodies), share * rng.normal(size=3), share * rng.normal(size=3))]
     rest = equilibrium(arm, position, pushes=pushes)
     work, M = make_workspace(arm.arrays), mass_matrix(arm.arrays, rest.q)
-    set_loads(arm.arrays, make_loads(arm, pushes), rest.q, rest.v, work)
+    set_loads(arm.arrays, make_loads(arm, pushes), rest.q, work)
     qdd = forward(arm, rest.q, rest.v, rest.effort, work)
     pull = sum(arm.arrays.point_mass) + sum(arm.arrays.inertia[:, 3, 3])
     np.testing.assert_allclose(M @ qdd, 0.0, atol=1e-9 * max(1.0, 9.81 * pull))
@@ -171,7 +171,7 @@ def test_an_equilibrium_does_not_accelerate(two_link, velocity):
     np.testing.assert_array_equal(rest.q[driven], position)
     np.testing.assert_array_equal(rest.v[driven], velocity)
     work = make_workspace(two_link.arrays)
-    set_loads(two_link.arrays, make_loads(two_link, [push]), rest.q, rest.v, work)
+    set_loads(two_link.arrays, make_loads(two_link, [push]), rest.q, work)
     qdd = forward(two_link, rest.q, rest.v, rest.effort, work)
     # rounding, relative to forces of some 10 N m
     M = mass_matrix(two_link.arrays, rest.q)

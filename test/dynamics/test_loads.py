@@ -17,7 +17,7 @@ def generalised_forces(arm, q, pushes):
     work, rest = make_workspace(arm.arrays), np.zeros(arm.size)
     without, force = np.zeros((2, arm.size))
     inverse_dynamics(arm.arrays, q, rest, rest, work, without)
-    set_loads(arm.arrays, make_loads(arm, pushes), q, rest, work)
+    set_loads(arm.arrays, make_loads(arm, pushes), q, work)
     inverse_dynamics(arm.arrays, q, rest, rest, work, force)
     return without - force
 

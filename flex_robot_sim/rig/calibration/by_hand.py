@@ -135,7 +135,7 @@ class SensorStep(Step):
         )
         return True
 
-    def line(self, force: float, root: float, tip: float, turn_counts: float, hold: int) -> str:
+    def line(self, force: float, root: float, tip: float, **_: float) -> str:
         """Text of a row."""
         return f'{force:.4g} N, root {root:.3%} and tip {tip:.3%} of the range'
 

@@ -66,7 +66,7 @@ def bring_to_state(host: Host, state: State) -> None:
     expect_equal(host.fresh().state, state, 'state that was asked for')
 
 
-def example(host: Host, kind: MessageClass, variant: str) -> Message:
+def example(kind: MessageClass, variant: str) -> Message:
     """Return a message of a kind with fields in range."""
     examples = {
         wire.Home: wire.Home(Joint.SLIDE),
@@ -84,7 +84,7 @@ def example(host: Host, kind: MessageClass, variant: str) -> Message:
 def answer_of(host: Host, kind: MessageClass, variant: str) -> Result:
     """Send a command or a set point, and return its result."""
     if kind is not wire.Setpoint:
-        return host.command(example(host, kind, variant)).result
+        return host.command(example(kind, variant)).result
     mode = Mode.ALIVE if variant == ALIVE else Mode.DRIVE
     host.wait(3, host.setpoint(mode=mode))
     sequence = host.last_setpoint

@@ -192,7 +192,7 @@ class LinkSession:
     def _end(self, reason):
         log.warning('session %d is over: %s', self.number, reason)
 
-    def _handle_hello(self, frame, now):
+    def _handle_hello(self, frame, _now):
         if frame.message.nonce != self._nonce:
             return  # answer to an earlier HELLO, or to another host
         booted = self.board is None or self.board.boot_id != frame.message.boot_id
@@ -209,7 +209,7 @@ class LinkSession:
             self.number, self.board = frame.session, frame.message
             self.phase, self.is_set_up_due = LinkState.GREETING, True
 
-    def _handle_ack(self, frame, now):
+    def _handle_ack(self, frame, _now):
         self._on_ack(frame.message)
 
     def _handle_telemetry(self, frame, now):
@@ -225,10 +225,10 @@ class LinkSession:
         if sent is not None:
             self.clock.add(sent, frame.message.received, frame.message.sent, now)
 
-    def _handle_health(self, frame, now):
+    def _handle_health(self, frame, _now):
         self.health = frame.message
 
-    def _handle_event(self, frame, now):
+    def _handle_event(self, frame, _now):
         event = frame.message
         self._send(wire.EventAck(event.number))
         if event.number == self._last_event:
