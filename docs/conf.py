@@ -22,6 +22,7 @@ CHAPTERS = {
         'flexible_urdf',
         'tune_controller',
         'use_rig',
+        'ros_tutorial',
         'view',
         'recording',
         'report',
@@ -32,6 +33,8 @@ CHAPTERS = {
     'Reference': (
         'description',
         'ros',
+        'ros_controller',
+        'ros_shaper',
         'moveit',
         'rig_bridge',
         'security',

@@ -1,8 +1,8 @@
 """
-Generated parts of docs/ros.md, docs/rig_bridge.md and config/security_policy.xml.
+Generated parts of the pages of ROS and of config/security_policy.xml.
 
 They follow from the tables of topics and services, from the settings of the nodes, and from the
-arguments of the launch files. `python docs/reference_tables.py` writes all three.
+arguments of the launch files. `python docs/reference_tables.py` writes all of them.
 """
 
 import re
@@ -30,7 +30,7 @@ from flex_robot_sim.system.launch_arguments import (
 )
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = ROOT / 'docs' / 'ros.md', ROOT / 'docs' / 'rig_bridge.md'
+PAGES = tuple(ROOT / 'docs' / f'{name}.md' for name in ('ros', 'ros_shaper', 'rig_bridge'))
 POLICY = ROOT / 'config' / 'security_policy.xml'
 MARK = re.compile(r'(<!-- table: (\w+) (\w+) -->\n).*?(<!-- end -->)', re.DOTALL)
 
@@ -68,7 +68,7 @@ PROCESSES = {**{node: (node,) for node in SETTINGS}, 'simulation': ('dynamics', 
 
 def main() -> None:
     """Write the files of the source tree."""
-    for path, fill in ((PAGES[0], fill_page), (PAGES[1], fill_page), (POLICY, fill_policy)):
+    for path, fill in (*((page, fill_page) for page in PAGES), (POLICY, fill_policy)):
         path.write_text(fill(path.read_text('utf-8')), 'utf-8')
 
 
@@ -117,7 +117,7 @@ def _rows(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 def _published(node):
     defaults = {item.name: item.default for kind in SETTINGS[node] for item in fields(kind)}
     return _rows(
-        ('topic', 'type', 'rate', 'QoS', 'what'),
+        ('topic', 'type', 'rate', 'QoS', 'meaning'),
         [
             (
                 _code(topic.name),
@@ -133,7 +133,7 @@ def _published(node):
 
 def _subscribed(node):
     return _rows(
-        ('topic', 'type', 'QoS', 'what'),
+        ('topic', 'type', 'QoS', 'meaning'),
         [
             (_code(topic.name), _code(topic.kind), str(use.quality), use.meaning)
             for topic, use in subscribed_by(node)
@@ -144,7 +144,7 @@ def _subscribed(node):
 def _services(node):
     nodes = PROCESSES[node]
     return _rows(
-        ('service', 'type', 'what'),
+        ('service', 'type', 'meaning'),
         [
             (_code(service.name), _code(service.kind), service.meaning)
             for service in SERVICES

@@ -1,4 +1,4 @@
-"""Shape trajectories on their way to any trajectory controller. See docs/ros.md."""
+"""Shape trajectories in front of any trajectory controller. See docs/ros_shaper.md."""
 
 from launch import LaunchDescription
 from launch.actions import OpaqueFunction

@@ -109,7 +109,9 @@ def note_beyond(command: str, arm: ArmModel, option: str, pose: Sequence[float] 
 
 def add_robot(parser: ArgumentParser) -> None:
     """Add the robot and the arguments for its xacro file."""
-    parser.add_argument('robot', metavar='URDF', help='URDF or xacro file, or a shipped robot')
+    parser.add_argument(
+        'robot', metavar='URDF', help='URDF or xacro file, or name of a shipped robot'
+    )
     parser.add_argument(
         'xacro', nargs='*', default=[], metavar='NAME:=VALUE', help='arguments for xacro'
     )

@@ -50,7 +50,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         '--robot',
         default='two_link',
         metavar='URDF',
-        help='URDF or xacro file, or a shipped robot (default: %(default)s)',
+        help='URDF or xacro file, or name of a shipped robot (default: %(default)s)',
     )
     parser.add_argument('xacro', nargs='*', metavar='NAME:=VALUE', help='arguments for xacro')
     common.add_tool(parser)

@@ -30,7 +30,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         f'Exit code {EXIT_NO_RESONANCE}: nothing rings, so nothing is recommended.'
     )
     parser.add_argument(
-        'robot', metavar='URDF', nargs='?', help='URDF or xacro file, or a shipped robot'
+        'robot', metavar='URDF', nargs='?', help='URDF or xacro file, or name of a shipped robot'
     )
     parser.add_argument('xacro', nargs='*', metavar='NAME:=VALUE', help='arguments for xacro')
     parser.add_argument(

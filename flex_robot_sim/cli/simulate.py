@@ -111,7 +111,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         '--formulation',
         default='recursion',
         choices=FORMULATIONS,
-        help='equations of motion; all but the recursion are slow (default: %(default)s)',
+        help='formulation of the dynamics; all except recursion are slow (default: %(default)s)',
     )
     add_model(parser)
     parser.add_argument(

@@ -15,7 +15,7 @@ class ControllerSettings(Settings):
 
     position_gain: tuple = setting(
         (),
-        'effort per position error; none: those of bandwidth',
+        'position gains; empty: gains for bandwidth',
         'N m/rad, N/m',
         at_least=0.0,
         of=float,
@@ -23,7 +23,7 @@ class ControllerSettings(Settings):
     )
     velocity_gain: tuple = setting(
         (),
-        'effort per velocity error; none: those of damping_ratio',
+        'velocity gains; empty: gains for damping_ratio',
         'N m s/rad, N s/m',
         at_least=0.0,
         of=float,
@@ -31,8 +31,9 @@ class ControllerSettings(Settings):
     )
     bandwidth: float = setting(
         0.0,
-        'frequency of a closed joint if the arm were rigid, in the pose in which it is '
-        'heaviest; 0: so that the arm is held in all poses; not read if position_gain is given',
+        'bandwidth of each position loop for a rigid arm, in the pose with the '
+        'largest inertia; 0: chosen to hold the arm in all poses; ignored if '
+        'position_gain is set',
         'Hz',
         at_least=0.0,
         at_most=1e4,
@@ -40,22 +41,22 @@ class ControllerSettings(Settings):
     )
     damping_ratio: float = setting(
         0.7,
-        'of a closed joint if the arm were rigid; not read if velocity_gain is given',
+        'damping ratio of each position loop for a rigid arm; ignored if velocity_gain is set',
         at_least=0.0,
         live=True,
     )
     state_period: float = setting(
         2e-3,
-        'between two joint states, for which gains are chosen and judged, and which an '
-        'effort is late; 0: no matter',
+        'period of the joint states, and delay of the efforts, for the choice and the'
+        ' stability check of gains; 0: ideal loop',
         's',
         at_least=0.0,
         live=True,
     )
     effort_limits: tuple = setting(
         (),
-        'largest effort of each motor; none: <limit effort> of the description, where 0 is no '
-        'limit',
+        'largest effort of each motor; empty: <limit effort> of the description, '
+        'where 0 means no limit',
         'N m, N',
         above=0.0,
         of=float,
@@ -63,32 +64,36 @@ class ControllerSettings(Settings):
     )
     integral_action: float = setting(
         -1.0,
-        'rate of integral action over that of the closed joint; it lifts an unknown payload '
-        'and overcomes dry friction. 0: none; 0.2 is usual; below 0: 0.2 for joints that dry '
-        'friction or weight would keep off their targets, with default gains only',
+        'rate of integral action relative to the bandwidth of the loop, against '
+        'unknown payloads and dry friction; 0: none; 0.2 is usual; below 0: with '
+        'default gains only, 0.2 for joints that dry friction or gravity would keep '
+        'off their targets',
         at_least=-1.0,
         at_most=1.0,
         live=True,
     )
     feed_forward: str = setting(
         'gravity',
-        'efforts that carry the straight arm in its target pose; sag: the bent arm, '
-        'with the motors so far ahead that the links of the joints come to rest at the target',
+        'gravity: compensates the weight of the undeformed arm at the target; sag: '
+        'compensates the weight of the deformed arm, and offsets the motors so that '
+        'the link side reaches the target',
         choices=FEED_FORWARDS,
         live=True,
     )
-    feedback: str = setting(
-        'motor', 'side of a flexible joint whose position is controlled', choices=FEEDBACKS
-    )
+    feedback: str = setting('motor', 'controlled side of a flexible joint', choices=FEEDBACKS)
     servo: str = setting(
         'controller',
-        'where position and velocity gains act: in the controller, or in the drives '
-        'at every time step, which only works inside the process of the dynamics, with feedback '
-        'motor',
+        'location of the position and velocity gains: the controller, or the drives '
+        'at every time step; drives requires a controller inside the dynamics process'
+        ' and feedback motor',
         choices=SERVOS,
     )
     state_timeout: float = setting(
-        0.5, 'age of the newest joint state from which efforts are zero', 's', above=0.0, live=True
+        0.5,
+        'age of the newest joint state above which efforts are zero',
+        's',
+        above=0.0,
+        live=True,
     )
 
     @property

@@ -210,7 +210,7 @@ class ServoFit:
                 stiffness,
                 damping,
                 (
-                    f'{name} falls over: its weight is stiffer than its gains in some poses. Give '
+                    f'{name} falls over: gravity exceeds its position gains in some poses. Give '
                     'a bandwidth of '
                     f'{1.1 * math.sqrt(STIFFNESS_RESERVE) * self.fall_rate / (2 * math.pi):.2g} '
                     'Hz or more, or none'
@@ -302,10 +302,10 @@ class ServoFit:
         ]
         remedies = [f'rotor_inertia to {", ".join(wanted)} [kg m2, kg]'] if wanted else []
         if arm.size > len(arm.joint_names) or not wanted:
-            remedies.append('damping to what bends')
+            remedies.append('damping to the flexible parts')
         return (
             f'no gains hold {arm.description.name} by states every '
-            f'{1e3 * sampling.period:g} ms: drives too light for what they move shake. Give '
+            f'{1e3 * sampling.period:g} ms: drives with too little inertia become unstable. Give '
             f'{" and ".join(remedies)}, or shorter periods'
         )
 

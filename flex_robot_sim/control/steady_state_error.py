@@ -49,15 +49,18 @@ def steady_state_error(
         return f'{line} and still moves, at {speed:.2g} {unit}/s'
     sag = abs(position[worst] - motor_position[worst])
     if sag > 0.5 * away[worst]:
-        return f'{line}: its elastic joint gives way by {sag:.2g} {unit}'
+        return f'{line}: its elastic joint deflects by {sag:.2g} {unit}'
     friction = static_frictions(arm.arrays.friction)[worst]
     stiffness = servo.stiffness[worst]
     if stiffness * motor_error > COUPLING * friction:
         bends = arm.size > len(arm.joint_names)
-        return f'{line}: the bent arm weighs on it otherwise than the straight one' * bends or line
+        return (
+            f'{line}: the weight of the deflected arm differs from the feed-forward' * bends
+            or line
+        )
     return (
-        f'{line}: its dry friction of {friction:.2g} {effort} stops a servo of '
-        f'{stiffness:.3g} {effort}/{unit} there{_integral_words(servo, worst)}'
+        f'{line}: its dry friction of {friction:.2g} {effort} holds it against a stiffness '
+        f'of {stiffness:.3g} {effort}/{unit}{_integral_words(servo, worst)}'
     )
 
 

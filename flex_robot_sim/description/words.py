@@ -52,7 +52,7 @@ _SEGMENTS = Attribute(
     'count',
     '',
     1,
-    'flexible bodies, fixed end to end, that the beam is cut into',
+    'number of flexible bodies in series that represent the beam',
     at_least=1,
     at_most=1000,
 )
@@ -60,9 +60,10 @@ _BOUNDARY = Attribute(
     'choice',
     '',
     'static',
-    'what the shapes hold at the free end: `static` shapes first (x^2, x^3; x), then clamped-free '
-    'ones; or the natural modes of the beam with a `free` end, or carrying the `mass`, or mass '
-    'and `inertia`, of the tree beyond it',
+    'boundary condition of the shapes at the tip. `static`: static shapes first (x^2,'
+    ' x^3; x), then clamped-free modes. `free`: clamped-free modes. `mass`, '
+    '`inertia`: modes with the mass, or the mass and inertia, of the bodies beyond '
+    'the tip',
     choices=('static', 'free', 'mass', 'inertia'),
 )
 
@@ -81,9 +82,7 @@ def _coordinates(direction, default, stiffness, words=()):
 
 FLEXIBILITY = {
     'flexibility': Element(
-        'stands directly under `<robot>`, once; tools that do not know it pass over it',
-        {},
-        ('link', 'joint'),
+        'directly under `<robot>`, at most once; other tools ignore it', {}, ('link', 'joint')
     ),
     'link': Element(
         'makes a link of the robot an elastic beam that starts at the link origin',
@@ -94,8 +93,8 @@ FLEXIBILITY = {
                 'axis',
                 '',
                 (0.0, 1.0, 0.0),
-                "direction of the section's y axis in the link frame; its part across the beam "
-                'counts',
+                'y axis of the cross-section in the link frame; its component along '
+                'the beam is ignored',
             ),
         },
         (
@@ -111,7 +110,7 @@ FLEXIBILITY = {
         ),
     ),
     'section': Element(
-        'the stiffnesses of the cross-section; one is needed for every direction that gives',
+        'stiffnesses of the cross-section; each flexible direction needs one',
         {
             'EIy': _positive('N m2', None, 'bending stiffness about y: resists bending_z'),
             'EIz': _positive('N m2', None, 'bending stiffness about z: resists bending_y'),
@@ -135,7 +134,7 @@ FLEXIBILITY = {
     ),
     'rod': Element('a round solid section', {'diameter': _positive('m', REQUIRED, 'diameter')}),
     'material': Element(
-        'goes with `<rectangle>`, `<tube>` or `<rod>`',
+        'material of `<rectangle>`, `<tube>` or `<rod>`',
         {
             'E': _positive('Pa', REQUIRED, "Young's modulus"),
             'G': _positive(
@@ -145,7 +144,7 @@ FLEXIBILITY = {
         },
     ),
     'modes': Element(
-        'describes the bending by assumed shapes (this is the default)',
+        'describes the deflection by assumed modes (the default)',
         {
             'bending_y': _coordinates('bending along y', 2, 'EIz'),
             'bending_z': _coordinates('bending along z', 2, 'EIy'),
@@ -156,8 +155,8 @@ FLEXIBILITY = {
         },
     ),
     'elements': Element(
-        'describes the bending by finite elements, cubic in bending, linear in torsion and '
-        'stretch',
+        'describes the deflection by finite elements, cubic in bending, linear in '
+        'torsion and stretch',
         {
             'count': Attribute(
                 'count', '', REQUIRED, 'elements per segment', at_least=1, at_most=1000
@@ -170,7 +169,7 @@ FLEXIBILITY = {
         },
     ),
     'damping': Element(
-        'internal damping of the beam, one of the two; without it the beam has none',
+        'internal damping of the beam, by one of the two attributes; default: none',
         {
             'ratio': _number(
                 '',
@@ -206,45 +205,46 @@ FLEXIBILITY = {
         },
     ),
     'joint': Element(
-        'gives a moving joint a gear that yields, a rotor, a spring, and friction that sticks',
+        'gear compliance, rotor, spring and static friction of a moving joint',
         {
             'name': _name('the joint'),
             'stiffness': _positive(
-                'N m/rad or N/m', None, 'between motor side and link side; absent: rigid'
+                'N m/rad or N/m', None, 'stiffness between motor side and link side; absent: rigid'
             ),
-            'damping': _number('N m s/rad or N s/m', 0.0, 'beside the stiffness', at_least=0.0),
+            'damping': _number(
+                'N m s/rad or N s/m', 0.0, 'damping parallel to the stiffness', at_least=0.0
+            ),
             'rotor_inertia': _number(
                 'kg m2',
                 0.0,
-                'of the motor about its own axis; must be above 0 beside a stiffness',
+                'rotor inertia about the motor axis; must be above 0 if there is a stiffness',
                 at_least=0.0,
             ),
             'gear_ratio': _positive(
                 '1 or rad/m',
                 1.0,
-                'motor speed over joint speed; the joint feels rotor_inertia * gear_ratio^2',
+                'ratio of motor speed to joint speed; the reflected inertia is '
+                'rotor_inertia * gear_ratio^2',
             ),
             'static_friction': _number(
                 'N m or N',
                 None,
-                'dry friction at rest, at least the '
-                '`friction` of <dynamics>, which it is if absent',
+                'dry friction at rest; default: the `friction` of <dynamics>, which '
+                'is also its minimum',
                 at_least=0.0,
             ),
             'stribeck_rate': _positive(
                 'rad/s or m/s',
                 JointFriction().stribeck_rate,
-                'rate in which it falls to the friction in motion',
+                'speed over which the friction falls from static to Coulomb friction',
             ),
             'spring_stiffness': _number(
                 'N m/rad or N/m',
                 0.0,
-                'of a spring across the joint, beside the motor',
+                'stiffness of a spring across the joint, parallel to the motor',
                 at_least=0.0,
             ),
-            'spring_reference': _number(
-                'rad or m', 0.0, 'position at which this spring pulls nowhere'
-            ),
+            'spring_reference': _number('rad or m', 0.0, 'rest position of this spring'),
         },
     ),
 }
@@ -273,16 +273,20 @@ def _product(axes):
 URDF = {
     'robot': Element(
         'the document',
-        {'name': Attribute('name', '', 'robot', 'of the robot')},
+        {'name': Attribute('name', '', 'robot', 'name of the robot')},
         ('link', 'joint', 'flexibility'),
     ),
-    'link': Element('one body', {'name': _name('what joints and topics call it')}, ('inertial',)),
+    'link': Element(
+        'one body', {'name': _name('name of the link in joints and topics')}, ('inertial',)
+    ),
     'inertial': Element(
         'mass, centre of mass and inertia; of a flexible link: of the whole undeformed link',
         {},
         ('origin', 'mass', 'inertia'),
     ),
-    'mass': Element('the mass of the link', {'value': _number('kg', REQUIRED, 'of the link')}),
+    'mass': Element(
+        'the mass of the link', {'value': _number('kg', REQUIRED, 'mass of the link')}
+    ),
     'inertia': Element(
         'the moments and products of inertia',
         {
@@ -304,7 +308,7 @@ URDF = {
     'joint': Element(
         'connects two links',
         {
-            'name': _name('what commands and states call it'),
+            'name': _name('name of the joint in commands and states'),
             'type': Attribute(
                 'choice',
                 '',
@@ -315,8 +319,8 @@ URDF = {
         },
         ('origin', 'parent', 'child', 'axis', 'limit', 'dynamics', 'mimic'),
     ),
-    'parent': Element('the link before the joint', {'link': _name('link that carries the joint')}),
-    'child': Element('the link after the joint', {'link': _name('link that the joint moves')}),
+    'parent': Element('the link before the joint', {'link': _name('parent link')}),
+    'child': Element('the link after the joint', {'link': _name('child link')}),
     'axis': Element(
         'the axis of the motion',
         {
@@ -346,8 +350,8 @@ URDF = {
     'mimic': Element(
         'the joint is held at `offset`, with a warning',
         {
-            'joint': _name('joint that it would follow'),
-            'multiplier': _number('', 1.0, 'read, not followed'),
+            'joint': _name('joint that the URDF names to follow'),
+            'multiplier': _number('', 1.0, 'read, but not used'),
             'offset': _number('rad or m', 0.0, 'position at which the joint is held'),
         },
     ),

@@ -13,15 +13,15 @@ class FeedbackSettings(Settings):
 
     vibration_feedback: str = setting(
         'none',
-        'what brings the links to rest: strain and ppf add to the efforts of the servo '
-        'what flex sensors ask for, lqg takes its place',
+        'damping of the links: strain and ppf add an effort from the flex sensors to '
+        'the servo, lqg replaces the servo',
         choices=VIBRATION_FEEDBACKS,
         live=True,
     )
     strain_period: float = setting(
         0.01,
-        'between two messages of strain, for which vibration_feedback is designed; inside '
-        'the process of the dynamics there are none, and it does not matter',
+        'period of the strain messages, for the design of vibration_feedback; no '
+        'effect inside the dynamics process',
         's',
         above=0.0,
         at_most=1.0,
@@ -29,7 +29,8 @@ class FeedbackSettings(Settings):
     )
     loop_delay: float = setting(
         0.0,
-        'by which efforts act later than state_period says, as on a bench; for vibration_feedback',
+        'delay of the efforts in addition to state_period, as on a bench, for the '
+        'design of vibration_feedback',
         's',
         at_least=0.0,
         at_most=0.5,

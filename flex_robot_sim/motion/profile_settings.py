@@ -14,29 +14,37 @@ class ProfileSettings(Settings):
 
     profile: str = setting(
         'none',
-        'motion that begins with the first joint state; bang_bang: effort one way, then '
-        'the other; swing: between poses until another target comes',
+        'motion after the first joint state; bang_bang: constant effort, then the '
+        'opposite effort; swing: from pose to pose until a target arrives',
         choices=PROFILES,
         live=True,
     )
-    profile_start: float = setting(1.0, 'rest before it', 's', at_least=0.0, live=True)
+    profile_start: float = setting(1.0, 'rest before the profile', 's', at_least=0.0, live=True)
     profile_duration: float = setting(
-        1.0, 'of a minimum_jerk or bang_bang motion, or of each swing', 's', above=0.0, live=True
+        1.0,
+        'duration of a minimum_jerk or bang_bang motion, or of each swing',
+        's',
+        above=0.0,
+        live=True,
     )
     profile_displacement: tuple = setting(
-        (), 'how far step and minimum_jerk go', 'rad, m', of=float, live=True
+        (), 'displacement of step and minimum_jerk', 'rad, m', of=float, live=True
     )
     profile_effort: tuple = setting(
         (),
-        'of bang_bang, in the first half; joints with 0 are held',
+        'effort of bang_bang in its first half; joints with 0 are held',
         'N m, N',
         of=float,
         live=True,
     )
     profile_end: str = setting(
-        'hold', 'what becomes of the driven joints after bang_bang', choices=ENDS, live=True
+        'hold', 'driven joints after bang_bang: held, or free', choices=ENDS, live=True
     )
     profile_poses: tuple = setting(
-        (), 'of swing, one pose after the other', 'rad, m', of=float, live=True
+        (),
+        'poses of swing, all joints of the first pose, then of the second, and so on',
+        'rad, m',
+        of=float,
+        live=True,
     )
     profile_dwell: float = setting(1.0, 'rest in each pose of swing', 's', at_least=0.0, live=True)

@@ -29,8 +29,8 @@ class BridgeOutputSettings(Settings):
     )
     strain_scale: float = setting(
         0.0,
-        'surface strain at which the colour of bending_markers is full; 0: that of a link that '
-        'bends by a tenth of its length',
+        'surface strain at full colour of bending_markers; 0: the strain at a '
+        'deflection of a tenth of the length',
         at_least=0.0,
         live=True,
     )
@@ -41,10 +41,10 @@ class AccessSettings(Settings):
     """Conditions for arming the bench."""
 
     enable_from_network: bool = setting(
-        False, 'whether other machines may arm the bench; ROS must be open to them, too'
+        False, 'allow other machines to arm the bench, if the ROS network settings admit them'
     )
     arm_only_if_secure: bool = setting(
-        False, 'whether enable is refused unless ROS security is enforced for this process'
+        False, 'reject enable unless ROS security is enforced for this process'
     )
 
 

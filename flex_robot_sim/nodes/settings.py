@@ -36,8 +36,8 @@ class OutputSettings(Settings):
     )
     strain_scale: float = setting(
         0.0,
-        'surface strain at which the colour of bending_markers is full; 0: that of a link that '
-        'bends by a tenth of its length',
+        'surface strain at full colour of bending_markers; 0: the strain at a '
+        'deflection of a tenth of the length',
         at_least=0.0,
         live=True,
     )
@@ -54,68 +54,75 @@ class ShaperSettings(Settings):
 
     shaper: str = setting(
         AUTO,
-        'shaper of each mode; auto: the recommendation of flexsim shape; none: trajectories are '
-        'only resampled',
+        'shaper of each mode; auto: the recommendation of flexsim shape; none: '
+        'trajectories are only resampled',
         choices=NODE_SHAPERS,
         live=True,
     )
     design_file: str = setting(
         '',
-        'file of flexsim shape --output, in place of shaper, frequencies and payload; empty: none',
+        'design of flexsim shape --output, which replaces shaper, frequencies and '
+        'payload; empty: none',
     )
     frequencies: tuple = setting(
         (),
-        'natural frequencies of the arm, slowest first; none: the '
-        'modes of the robot, in each pose',
+        'natural frequencies of the arm, lowest first; empty: the modes of the robot in each pose',
         'Hz',
         above=0.0,
         live=True,
     )
     damping_ratios: tuple = setting(
-        (), 'one for each of frequencies; none: zero', at_least=0.0, live=True
+        (), 'damping ratio of each of the frequencies; empty: zero', at_least=0.0, live=True
     )
     payload: tuple = setting(
         (),
-        'mass at the tool; several: any unknown mass between them; none: that of the robot',
+        'payload mass at the tool; several values: any mass between them; empty: the '
+        'mass in the robot description',
         'kg',
         at_least=0.0,
         live=True,
     )
-    period: float = setting(0.02, 'longest time between two points that are sent', 's', above=0.0)
+    period: float = setting(0.02, 'longest time between two published points', 's', above=0.0)
     shortest_period: float = setting(
         0.0,
-        'shortest time between two points that are sent, for drivers with small buffers',
+        'shortest time between two published points, for drivers with small buffers',
         's',
         at_least=0.0,
     )
     max_path_deviation: float = setting(
         0.0,
-        'largest distance of the shaped tool path from the unshaped one; a trajectory above '
-        'it is refused; 0: no limit',
+        'largest distance of the shaped tool path from the unshaped path; '
+        'trajectories above it are rejected; 0: no limit',
         'm',
         at_least=0.0,
         live=True,
     )
     start_tolerance: float = setting(
         0.1,
-        'largest distance of the arm from the start of a trajectory or a stream',
+        'largest distance of the arm from the start of a trajectory or stream',
         'rad, m',
         at_least=0.0,
         live=True,
     )
     controller_action: str = setting(
-        '', 'FollowJointTrajectory of the controller, for shaped goals; empty: its topic'
+        '',
+        'FollowJointTrajectory action of the controller that receives the shaped '
+        'goals; empty: the trajectory topic',
     )
     stream: str = setting(
         'none',
-        'messages of a stream of set points: Float64MultiArray, '
-        'JointState, or JointTrajectory of one point',
+        'message type of streamed set points: Float64MultiArray, JointState, or '
+        'JointTrajectory of one point',
         choices=('none', 'commands', 'joint_state', 'joint_trajectory'),
     )
     stream_rate: float = setting(
-        100.0, 'of the set points that are sent', 'Hz', above=0.0, at_most=2000.0
+        100.0, 'rate of the published set points', 'Hz', above=0.0, at_most=2000.0
     )
-    joints: tuple = setting((), 'of a stream, in its order; none: those of the robot', of=str)
+    joints: tuple = setting(
+        (),
+        'joints of a stream, in the order of its values; empty: the joints of the robot',
+        of=str,
+    )
 
 
 @dataclass(frozen=True)
@@ -127,8 +134,8 @@ class TrajectoryActionSettings(Settings):
     )
     goal_tolerance: float = setting(
         0.1,
-        'largest distance from a goal at its end, for joints without a tolerance in the '
-        'goal; 0: no limit',
+        'largest distance from the goal at its end, for joints without a tolerance in'
+        ' the goal; 0: no limit',
         'rad, m',
         at_least=0.0,
     )
@@ -139,15 +146,15 @@ class RecorderSettings(Settings):
     """Topics and file of the recorder."""
 
     output: str = setting(
-        '', 'file to write, which must be new; empty: record_ and the time, in the current folder'
+        '', 'file to write; it must not exist. Empty: record_TIME in the current folder'
     )
     topics: tuple = setting(
         (),
-        'topics to record, also with * and ?, relative to the namespace; '
-        'none: all of the namespace, /clock, /diagnostics and /tf',
+        'topics to record, relative to the namespace, with wildcards * and ?; empty: '
+        'all topics of the namespace, /clock, /diagnostics and /tf',
         of=str,
     )
-    seconds: float = setting(0.0, 'after which it ends; 0: never', 's', at_least=0.0)
+    seconds: float = setting(0.0, 'duration of the recording; 0: unlimited', 's', at_least=0.0)
 
 
 @dataclass(frozen=True)
@@ -156,13 +163,13 @@ class ViewSettings(Settings):
 
     view_port: int = setting(
         0,
-        'of the page, on this machine; 0: the first that is free from 8180 on',
+        'port of the page on this machine; 0: the first free port from 8180',
         at_least=0,
         at_most=65535,
     )
-    view_browser: bool = setting(True, 'whether a browser opens, where there is a display')
-    view_rate: float = setting(30.0, 'of the pictures', 'Hz', at_least=1.0, at_most=60.0)
-    view_span: float = setting(10.0, 'of the plots', 's', at_least=1.0, at_most=120.0)
+    view_browser: bool = setting(True, 'open a browser if there is a display')
+    view_rate: float = setting(30.0, 'rate of the pictures', 'Hz', at_least=1.0, at_most=60.0)
+    view_span: float = setting(10.0, 'time span of the plots', 's', at_least=1.0, at_most=120.0)
 
 
 DYNAMICS_SETTINGS = (

@@ -15,39 +15,46 @@ class LoopSettings(Settings):
 
     pacing: str = setting(
         'real_time',
-        'paced by the clock, as fast as possible, or one period per command',
+        'real_time: synchronous with the clock; fast: as fast as possible; lockstep: '
+        'one period per command',
         choices=PACINGS,
     )
     period: float = setting(
         1e-3, 'simulated time between two reads of the commands', 's', above=0.0
     )
     real_time_factor: float = setting(
-        1.0, 'simulated time over real time', at_least=1e-6, at_most=1e6, live=True
+        1.0, 'ratio of simulated time to real time', at_least=1e-6, at_most=1e6, live=True
     )
     max_lag: float = setting(
-        0.05, 'lateness beyond which time is dropped', 's', at_least=0.0, live=True
+        0.05, 'lag above which the simulation drops time', 's', at_least=0.0, live=True
     )
     command_timeout: float = setting(
-        0.5, 'age from which the effort of a joint counts as zero', 's', above=0.0, live=True
+        0.5,
+        'age above which the commanded effort of a joint is set to zero',
+        's',
+        above=0.0,
+        live=True,
     )
     push_timeout: float = setting(
         2.0,
-        'age from which a push counts as zero; 0: a push lasts until the next one',
+        'age above which a push ends; 0: a push acts until the next message',
         's',
         at_least=0.0,
         at_most=MAX_PUSH_DURATION,
         live=True,
     )
     realtime_priority: int = setting(
-        20, 'SCHED_FIFO priority of the simulation, if allowed; 0 asks for none', at_least=0
+        20,
+        'SCHED_FIFO priority of the simulation thread, if permitted; 0: normal scheduling',
+        at_least=0,
     )
     wait_for_command: bool = setting(
-        False, 'whether the simulation stays paused until the first command'
+        False, 'keep the arm still, as if paused, until the first command'
     )
     initial_position: tuple = setting(
         (),
-        'joint positions at the start and after a reset; none: zero, or the nearest position '
-        'within limits',
+        'joint positions at the start and after a reset; empty: zero, or the nearest '
+        'position within limits',
         'rad, m',
         of=float,
     )
@@ -57,10 +64,10 @@ class LoopSettings(Settings):
 class PayloadSettings(Settings):
     """A payload fixed to a link; it replaces an earlier one."""
 
-    payload_link: str = setting('', 'link that carries a payload; empty: none', live=True)
-    payload_mass: float = setting(0.0, 'its mass', 'kg', at_least=0.0, live=True)
+    payload_link: str = setting('', 'link with the payload; empty: none', live=True)
+    payload_mass: float = setting(0.0, 'mass of the payload', 'kg', at_least=0.0, live=True)
     payload_centre: tuple = setting(
-        (0.0, 0.0, 0.0), 'its centre of mass in the frame of the link', 'm', live=True
+        (0.0, 0.0, 0.0), 'centre of mass of the payload in the frame of its link', 'm', live=True
     )
 
 

@@ -101,8 +101,8 @@ def _warn_if_exposed(node):
     addresses = open_addresses()
     if addresses and not asks_for_network():
         node.get_logger().warning(
-            f'other machines may listen and command, by {", ".join(addresses)}: this middleware '
-            'or its profile is not bound to 127.0.0.1 (docs/ros.md, "who may listen")'
+            f'other machines may subscribe and command, through {", ".join(addresses)}: this '
+            'middleware or its profile is not bound to 127.0.0.1 (see docs/security.md)'
         )
 
 

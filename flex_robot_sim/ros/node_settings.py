@@ -11,12 +11,18 @@ class RobotSettings(Settings):
     """Selection of the robot."""
 
     robot: str = setting(
-        '', 'URDF or xacro file, or a shipped robot; empty: from the topic robot_description'
+        '',
+        'URDF or xacro file, or name of a shipped robot; empty: the robot '
+        'received on robot_description',
     )
-    xacro_arguments: tuple = setting((), 'NAME:=VALUE for a xacro file', of=str)
-    coupling: str = setting('shortening', 'elastic terms of the model', choices=COUPLINGS)
-    gravity: tuple = setting(GRAVITY, 'in the base frame', 'm/s2')
-    tool: str = setting('', 'link that is the tool; empty: the one that flexsim check shows')
+    xacro_arguments: tuple = setting((), 'arguments of the xacro file, NAME:=VALUE', of=str)
+    coupling: str = setting(
+        'shortening',
+        'elastic terms of the dynamics: with or without shortening by bending',
+        choices=COUPLINGS,
+    )
+    gravity: tuple = setting(GRAVITY, 'gravity in the base frame', 'm/s2')
+    tool: str = setting('', 'tool link; empty: the link that flexsim check prints')
 
 
 @dataclass(frozen=True)
@@ -25,11 +31,13 @@ class NodeSettings(Settings):
 
     executor: str = setting(
         'auto',
-        'executor of rclpy; auto: the events executor, which takes least time, if there is one',
+        'executor of rclpy; auto: the events executor if rclpy has one, otherwise single_threaded',
         choices=('auto', 'events', 'single_threaded'),
     )
     thread_priority: int = setting(
-        10, 'SCHED_FIFO priority of the threads of a node, if allowed; 0 asks for none', at_least=0
+        10,
+        'SCHED_FIFO priority of the threads of the node, if permitted; 0: normal scheduling',
+        at_least=0,
     )
 
 
@@ -38,8 +46,8 @@ class MessageSettings(Settings):
     """Size limits of messages; longer ones are refused before deserialization."""
 
     max_trajectory_points: int = setting(
-        20_000, 'points of a trajectory, at most', at_least=1, at_most=10_000_000
+        20_000, 'maximum number of points of a trajectory', at_least=1, at_most=10_000_000
     )
     max_names: int = setting(
-        1000, 'joints that a message names, at most', at_least=1, at_most=1_000_000
+        1000, 'maximum number of joint names in a message', at_least=1, at_most=1_000_000
     )

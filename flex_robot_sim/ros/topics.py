@@ -102,30 +102,24 @@ JOINT_STATES = Topic(
         PublishingNode(
             'dynamics',
             'joint_state_rate',
-            'joints of the URDF: link side of their drives [rad, m; per s]; effort is '
-            'that of the motor in the last step, within the limits of its drive '
-            '[N m, N]',
+            'joints of the URDF, link side [rad, m; per s]; effort applied by the '
+            'motor in the last step, within its limits [N m, N]',
         ),
         PublishingNode(
             'bridge',
             'telemetry_rate',
-            'slide and turn from their encoders [m, rad; per s]; effort is that of the '
-            'motor of the slide, and that of the model of the turn [N, N m]; 0 while the '
-            'board plays a profile',
+            'slide and turn from their encoders [m, rad; per s]; applied effort [N, N'
+            ' m], for the turn that of its model; 0 while the board plays a profile',
         ),
     ),
     subscribers=(
         SubscribingNode(
-            'controller', 'the state; with `feedback: motor`, of the joints that are rigid'
+            'controller', 'state of the joints; with `feedback: motor`, of the rigid joints only'
         ),
         SubscribingNode(
-            'shaper',
-            'start of a trajectory without a point at time 0, and whether the arm has arrived',
+            'shaper', 'start of a motion without a point at time 0, and end of a goal'
         ),
-        SubscribingNode(
-            'trajectory_action',
-            'whether the arm keeps to its path, has arrived, or has come to rest',
-        ),
+        SubscribingNode('trajectory_action', 'path tolerance, goal tolerance and rest of the arm'),
         SubscribingNode('view', 'positions and efforts of the joints', NEWEST),
         SubscribingNode(
             'drift', 'positions of the drives, and their efforts against gravity', NEWEST
@@ -140,20 +134,18 @@ MOTOR_STATES = Topic(
         PublishingNode(
             'dynamics',
             'joint_state_rate',
-            'flexible joints: motor side, behind the gear; same stamp as `joint_states`',
+            'motor side of flexible joints, in units of the joint; same stamp as `joint_states`',
         ),
-        PublishingNode('bridge', 'never', 'the bench has no flexible joints'),
+        PublishingNode('bridge', 'never', 'no flexible joints on the bench'),
     ),
     subscribers=(
         SubscribingNode(
             'controller',
-            'with `feedback: motor`, the state of flexible joints; one with the stamp of '
-            '`joint_states` completes it',
+            'with `feedback: motor`, state of the flexible joints with the stamp of '
+            '`joint_states`',
         ),
         SubscribingNode('view', 'motor side of flexible joints', NEWEST),
-        SubscribingNode(
-            'drift', 'motor side of flexible joints; only where the robot has some', NEWEST
-        ),
+        SubscribingNode('drift', 'motor side of flexible joints, if the robot has any', NEWEST),
     ),
 )
 
@@ -167,12 +159,14 @@ FLEX_STATES = Topic(
             'elastic coordinates and their rates, `LINK/bending_y_1` and so on; no effort',
         ),
         PublishingNode(
-            'bridge', 'flex_rate', 'elastic coordinates and their rates, by `estimator`'
+            'bridge', 'flex_rate', 'elastic coordinates and their rates, estimated by `estimator`'
         ),
     ),
     subscribers=(
         SubscribingNode(
-            'view', 'deflection of the links; without it the view shows the last one', SAMPLES
+            'view',
+            'deflection of the links; if messages stop, the picture keeps the last one',
+            SAMPLES,
         ),
     ),
 )
@@ -194,7 +188,7 @@ STRAIN = Topic(
     subscribers=(
         SubscribingNode(
             'controller',
-            'outputs of the flex sensors, for `vibration_feedback`; only where the robot has some',
+            'outputs of the flex sensors for `vibration_feedback`, if the robot has any',
         ),
         SubscribingNode('drift', 'vibration of the links', SAMPLES),
     ),
@@ -223,7 +217,9 @@ TIP_COVARIANCE = Topic(
     POSE_WITH_COVARIANCE,
     publishers=(
         PublishingNode(
-            'bridge', 'flex_rate', 'the same with variances; 1e6 for quantities without a sensor'
+            'bridge',
+            'flex_rate',
+            'the same pose with its covariance; variance 1e6 for quantities without a sensor',
         ),
     ),
 )
@@ -235,14 +231,14 @@ TOOL_POSE = Topic(
         PublishingNode(
             'dynamics',
             'flex_rate',
-            'the tool link (parameter `tool`) in the base frame [m]; only while it has '
-            'subscribers',
+            'pose of the tool link (parameter `tool`) in the base frame [m]; only '
+            'while it has subscribers',
         ),
         PublishingNode(
             'bridge',
             'flex_rate',
-            'the tool link (parameter `tool`) in the base frame, by the estimated bending '
-            '[m]; only while it has subscribers',
+            'pose of the tool link (parameter `tool`) in the base frame, with the '
+            'estimated deflection [m]; only while it has subscribers',
         ),
     ),
 )
@@ -284,14 +280,13 @@ BENDING_MARKERS = Topic(
         PublishingNode(
             'dynamics',
             'display_rate',
-            'bent links, coloured by surface strain, each in its own frame; the path of '
-            'the tool in the base frame, cleared by a reset',
+            'deformed links, coloured by surface strain, each in its own frame; path '
+            'of the tool in the base frame since the last reset',
         ),
         PublishingNode(
             'bridge',
             'display_rate',
-            'the bent link, coloured by surface strain, in its own frame, and the path of '
-            'the tool',
+            'deformed link, coloured by surface strain, in its own frame, and path of the tool',
         ),
     ),
 )
@@ -303,8 +298,8 @@ TWIN_RESIDUAL = Topic(
         PublishingNode(
             'bridge',
             'twin_rate',
-            'with `twin`: bench less twin; joints [m, rad], flex sensors [1/m], '
-            '`LINK/tip_deflection` across [m]',
+            'with `twin`: bench minus twin; joints [m, rad], flex sensors [1/m], '
+            'lateral `LINK/tip_deflection` [m]',
         ),
     ),
 )
@@ -312,8 +307,10 @@ TWIN_RESIDUAL = Topic(
 TWIN_JOINT_STATES = Topic(
     'twin/joint_states',
     JOINT_STATE,
-    publishers=(PublishingNode('bridge', 'twin_rate', 'with `twin`: its joints [m, rad]'),),
-    subscribers=(SubscribingNode('view', 'the joints of the twin of a bench', NEWEST),),
+    publishers=(
+        PublishingNode('bridge', 'twin_rate', 'with `twin`: joints of the twin [m, rad]'),
+    ),
+    subscribers=(SubscribingNode('view', 'joints of the twin of the bench', NEWEST),),
 )
 
 # commands
@@ -325,14 +322,14 @@ JOINT_COMMANDS = Topic(
         PublishingNode(
             'controller',
             'with every state',
-            'efforts by joint name [N m, N], with the stamp of the state that they answer',
+            'efforts by joint name [N m, N], with the stamp of the state to which they respond',
         ),
     ),
     subscribers=(
         SubscribingNode(
             'dynamics',
-            'efforts by joint name [N m, N]; other joints keep their efforts; zero after '
-            '`command_timeout`',
+            'efforts by joint name [N m, N]; joints that are not named keep their '
+            'effort; zero after `command_timeout`',
         ),
         SubscribingNode('bridge', 'efforts by joint name [N, N m]; zero after `command_timeout`'),
     ),
@@ -358,16 +355,16 @@ PUSH = Topic(
     publishers=(
         PublishingNode(
             'view',
-            'when a button is pressed',
-            'force at the origin of the tool, in its frame [N]; zero when the push is '
-            'over, and when the node ends',
+            'on a button press',
+            'force at the origin of the tool, in its frame [N]; zero at the end of '
+            'the push and of the node',
         ),
     ),
     subscribers=(
         SubscribingNode(
             'dynamics',
-            'force at the origin of the link named in `frame_id`, and moment, in that '
-            'frame and turning with it [N, N m]; until the next push, or for '
+            'force at the origin of the link named in `frame_id`, and moment, in the '
+            'frame of that link [N, N m]; acts until the next message or for '
             '`push_timeout`; zero ends it; at most 1e6 N and 1e6 N m',
         ),
         SubscribingNode('view', 'all pushes, drawn as arrows'),
@@ -379,13 +376,13 @@ REFERENCE = Topic(
     'controller/reference',
     JOINT_STATE,
     publishers=(
-        PublishingNode('view', 'when a slider is moved', 'target position of one joint [rad, m]'),
+        PublishingNode('view', 'on a slider motion', 'target position of one joint [rad, m]'),
     ),
     subscribers=(
         SubscribingNode(
             'controller',
-            'target positions, effective at once [rad, m], and target velocities if given; '
-            'other joints keep their targets',
+            'step of the target position [rad, m], and its velocity if given; joints '
+            'that are not named keep their target',
         ),
     ),
     is_command=True,
@@ -397,20 +394,20 @@ TRAJECTORY = Topic(
     publishers=(
         PublishingNode(
             'shaper',
-            'for each incoming trajectory',
-            'the shaped trajectory, stamped with the time of its first point',
+            'one per input trajectory',
+            'shaped trajectory, stamped with the time of its first point',
         ),
         PublishingNode(
             'trajectory_action',
-            'for each goal and each cancellation',
-            'the trajectory of the goal, or a stop, with the time of its first point as stamp',
+            'one per goal and per cancel',
+            'trajectory of the goal, or a stop, stamped with the time of its first point',
         ),
     ),
     subscribers=(
         SubscribingNode(
             'controller',
-            'points over time, starting at the present target; linear between positions, '
-            'cubic with velocities, quintic with accelerations; at most '
+            'trajectory from the present target; interpolation is linear for '
+            'positions, cubic with velocities, quintic with accelerations; at most '
             '`max_trajectory_points`',
         ),
     ),
@@ -422,7 +419,7 @@ SHAPER_TRAJECTORY = Topic(
     JOINT_TRAJECTORY,
     subscribers=(
         SubscribingNode(
-            'shaper', 'the trajectory to shape; one without points is passed on unchanged'
+            'shaper', 'unshaped trajectory; a trajectory without points is forwarded unchanged'
         ),
     ),
     is_command=True,
@@ -434,10 +431,11 @@ SET_POINTS = Topic(
     publishers=(
         PublishingNode(
             'shaper',
-            '`stream_rate`, during a motion or while set points arrive',
-            'the shaped stream, all joints, with `stream: commands`; '
+            '`stream_rate`, during a motion or while it receives set points',
+            'shaped set points of all joints, with `stream: commands`; '
             '`sensor_msgs/msg/JointState` with `joint_state`, '
-            '`trajectory_msgs/msg/JointTrajectory` of one point with `joint_trajectory`',
+            '`trajectory_msgs/msg/JointTrajectory` of one point with '
+            '`joint_trajectory`',
         ),
     ),
     is_command=True,
@@ -448,7 +446,8 @@ SHAPER_SET_POINTS = Topic(
     FLOATS,
     subscribers=(
         SubscribingNode(
-            'shaper', 'the stream to shape; other messages by the parameter `stream`, as above'
+            'shaper',
+            'unshaped set points; the parameter `stream` selects the type, as for `set_points`',
         ),
     ),
     is_command=True,
@@ -457,7 +456,7 @@ SHAPER_SET_POINTS = Topic(
 PROFILE = Topic(
     'bridge/profile',
     JOINT_TRAJECTORY,
-    subscribers=(SubscribingNode('bridge', 'efforts over time for the board to play'),),
+    subscribers=(SubscribingNode('bridge', 'profile of efforts, played by the board'),),
     is_command=True,
 )
 
@@ -471,14 +470,13 @@ TARGET = Topic(
     ),
     subscribers=(
         SubscribingNode(
-            'shaper',
-            'whether the target of the controller has arrived, where the controller publishes one',
+            'shaper', 'end of the motion of the controller, if the controller publishes its target'
         ),
         SubscribingNode(
             'trajectory_action',
-            'whether the target of the controller has arrived, later by its shaper',
+            'end of the motion of the controller, including the time added by its shaper',
         ),
-        SubscribingNode('view', 'targets of the joints', NEWEST),
+        SubscribingNode('view', 'target of the joints', NEWEST),
     ),
 )
 
@@ -488,19 +486,15 @@ TRAJECTORY_STATUS = Topic(
     publishers=(
         PublishingNode(
             'controller',
-            'when it changes',
-            'state of a trajectory that has a stamp: `stamp` [ns] and `state`, which is '
-            '`accepted`, `refused`, `replaced` or `completed`; the message gives the '
-            'reason of a refusal',
+            'on change',
+            'state of a trajectory with a stamp: `stamp` [ns] and `state`, one of '
+            '`accepted`, `refused`, `replaced` and `completed`; the message gives the'
+            ' reason of a refusal',
         ),
     ),
     subscribers=(
-        SubscribingNode(
-            'shaper', 'whether the controller refused or replaced a shaped trajectory'
-        ),
-        SubscribingNode(
-            'trajectory_action', 'whether the controller refused or replaced a trajectory'
-        ),
+        SubscribingNode('shaper', 'refusal or replacement of a shaped trajectory'),
+        SubscribingNode('trajectory_action', 'refusal or replacement of a trajectory'),
     ),
 )
 
@@ -512,7 +506,7 @@ ROBOT_DESCRIPTION = Topic(
             PublishingNode(
                 node,
                 'once',
-                'the original robot, xacro expanded; only where the parameter `robot` names it',
+                'original description, xacro expanded; only if the parameter `robot` names it',
             )
             for node in ('dynamics', 'bridge')
         ),
@@ -520,16 +514,14 @@ ROBOT_DESCRIPTION = Topic(
     subscribers=(
         SubscribingNode(
             'dynamics',
-            'the robot, where the parameter `robot` is empty; later messages are ignored',
+            'description, if the parameter `robot` is empty; later changes are ignored',
             LATCHED,
         ),
         SubscribingNode(
-            'shaper',
-            'the robot, where the parameters `robot` and `frequencies` are empty',
-            LATCHED,
+            'shaper', 'description, if the parameters `robot` and `frequencies` are empty', LATCHED
         ),
         *(
-            SubscribingNode(node, 'the robot, where the parameter `robot` is empty', LATCHED)
+            SubscribingNode(node, 'description, if the parameter `robot` is empty', LATCHED)
             for node in ('controller', 'trajectory_action', 'view', 'drift', 'bridge')
         ),
     ),
@@ -550,42 +542,40 @@ DIAGNOSTICS = Topic(
         PublishingNode(
             'dynamics',
             '1 Hz',
-            'real-time factor, step times, missed deadlines, dropped time, accepted and '
-            'refused commands, energy balance, bending over the limit of the model',
+            'real-time factor, step times, missed deadlines, dropped time, accepted '
+            'and rejected commands, energy balance, deflection relative to the '
+            'validity limit of the model',
         ),
         PublishingNode(
             'controller',
             '1 Hz',
-            'motion state, joint with a steady-state error and its cause, unstable gains, '
-            'targets, refused inputs, gaps between states, updates at the effort limit, '
-            'shaper and its added time, feedback',
+            'state (moving, settling, holding), joints that rest off their targets '
+            'with the reason, unsuitable gains, targets, rejected inputs, gaps of the'
+            ' joint states, updates at the effort limit, shaper and its added time, '
+            'feedback',
         ),
         PublishingNode(
             'shaper',
             '1 Hz',
-            'trajectories shaped, passed on and refused, and the reason of the last refusal; '
-            'added time of the shaper; set points received, refused, late, and beyond a limit',
+            'number of shaped, forwarded and rejected trajectories, reason of the '
+            'last rejection; added time of the shaper; number of received, rejected, '
+            'late and clipped set points',
         ),
         PublishingNode(
             'drift',
             '1 Hz',
-            'whether the arm vibrates as its model predicts; OK, WARN where its frequency '
-            'has drifted, STALE without vibration; frequency and the expected one, '
-            'payload, stops',
+            'OK, WARN after a drift of the frequency, STALE without vibration; '
+            'measured and predicted frequency, payload, number of stops',
         ),
         PublishingNode(
             'bridge',
             '1 Hz',
-            'link, board, faults with their remedies, rates, lost and damaged frames, '
-            'reconnects, round trip, clock offset and drift, commands, set points beyond '
-            'a motor',
+            'link, board, faults with remedies, rates, lost and damaged frames, '
+            'reconnects, round-trip time, clock offset and drift, commands, set '
+            'points beyond the limits of a motor',
         ),
     ),
-    subscribers=(
-        SubscribingNode(
-            'view', 'reports of `dynamics`, `bridge` and `controller`, and the energy'
-        ),
-    ),
+    subscribers=(SubscribingNode('view', 'reports of `dynamics`, `bridge` and `controller`'),),
 )
 
 TOPICS = tuple(item for item in [*globals().values()] if isinstance(item, Topic))

@@ -245,8 +245,8 @@ class ShapingSettings(Settings):
 
     shaper: str = setting(
         NO_SHAPER,
-        'input shaper of targets, trajectories and profiles, for residual vibration as '
-        'the servo holds it',
+        'input shaper for targets, trajectories and profiles, designed for the modes '
+        'under the servo',
         choices=CONTROLLER_SHAPERS,
         live=True,
     )
@@ -261,15 +261,15 @@ class ShapingSettings(Settings):
     )
     shaper_uncertainty: float = setting(
         0.1,
-        'share by which frequencies may be wrong, for si',
+        'relative uncertainty of the frequencies, for si',
         at_least=0.0,
         at_most=0.4,
         live=True,
     )
     shaper_by_pose: bool = setting(
         True,
-        'whether delays follow the pose; false: they are those of the pose in which the '
-        'target is when the shaper is made',
+        'adapt the delays to the pose; false: use the delays for the pose at the time'
+        ' of the design',
         live=True,
     )
 

@@ -13,7 +13,7 @@ from flex_robot_sim.util.settings import Settings, setting
 PARAMS_FILE = 'simulation.yaml'
 
 NETWORK_HELP = (
-    'whether other machines may listen and command; false: all sockets are bound to this one'
+    'allow other machines to subscribe and command; false: all sockets are bound to this machine'
 )
 
 
@@ -21,31 +21,31 @@ NETWORK_HELP = (
 class SystemArguments(Settings):
     """Arguments that simulation.launch.py and hil.launch.py share."""
 
-    robot: str = setting('', 'URDF or xacro file, or a shipped robot')
-    xacro_arguments: str = setting('', 'NAME:=VALUE for a xacro file, with spaces between')
-    tool: str = setting('', 'link that is the tool; empty: the one that flexsim check shows')
-    namespace: str = setting('', 'of all nodes, topics and services')
+    robot: str = setting('', 'URDF or xacro file, or name of a shipped robot')
+    xacro_arguments: str = setting(
+        '', 'arguments of the xacro file, NAME:=VALUE, separated by spaces'
+    )
+    tool: str = setting('', 'tool link; empty: the link that flexsim check prints')
+    namespace: str = setting('', 'namespace of all nodes, topics and services')
     trajectory_action: bool = setting(
-        True,
-        'whether controller/follow_joint_trajectory is offered, where control_msgs is installed',
+        True, 'offer the action controller/follow_joint_trajectory, if control_msgs is installed'
     )
-    use_rviz: bool = setting(True, 'whether rviz2 shows the arm')
+    use_rviz: bool = setting(True, 'start rviz2')
     rviz_config_file: str = setting(
-        '', 'settings of rviz2, or one of config/; empty: simulation.rviz, fitted to the robot'
+        '',
+        'configuration of rviz2, a path or a name in config/; empty: '
+        'simulation.rviz, fitted to the robot',
     )
-    view: bool = setting(
-        False, 'whether the arm is shown in a browser, at an address that the terminal shows'
-    )
+    view: bool = setting(False, 'show the arm in a browser; the terminal prints the address')
     drift: bool = setting(
-        False,
-        'whether it is watched that the arm rings as its model says, which /diagnostics tells',
+        False, 'compare the residual vibration with the model, and report drift in /diagnostics'
     )
-    record: bool = setting(False, 'whether all that is sent is written into a file')
+    record: bool = setting(False, 'record all topics')
     record_file: str = setting(
-        '', 'the file, which must be new; empty: record_ and the time, in the current folder'
+        '', 'file of the recording; it must not exist. Empty: record_TIME in the current folder'
     )
     network: bool = setting(False, NETWORK_HELP)
-    log_level: str = setting('info', 'of all nodes', choices=processes.LOG_LEVELS)
+    log_level: str = setting('info', 'log level of all nodes', choices=processes.LOG_LEVELS)
 
     @property
     def recording(self) -> str | None:
@@ -59,22 +59,21 @@ class SimulationArguments(SystemArguments):
 
     robot: str = setting(
         'two_link',
-        'URDF or xacro file, or a shipped robot; robot_description: what arrives on this topic',
+        'URDF or xacro file, or name of a shipped robot; robot_description: the robot'
+        ' received on this topic',
     )
     params_file: str = setting(
         PARAMS_FILE,
-        'YAML file with parameters, or one of config/; with '
-        'this one, config/robots/ROBOT.yaml counts as well',
+        'YAML file with parameters, a path or a name in config/; the default also '
+        'loads config/robots/ROBOT.yaml',
     )
     use_controller: str = setting(
         'auto',
-        'whether the controller runs, or runs inside the process of the dynamics; auto: '
-        'inside if the settings of the robot have the servo in the drives, else true',
+        'start the controller; inside: in the process of the dynamics; auto: inside '
+        'if the settings of the robot have servo: drives, otherwise true',
         choices=tuple(processes.CONTROLLERS),
     )
-    use_sim_time: bool = setting(
-        False, 'whether the dynamics send /clock, and all other nodes live by it'
-    )
+    use_sim_time: bool = setting(False, 'dynamics publishes /clock, and all other nodes use it')
 
     def programs(self) -> list[processes.Program]:
         """Return the Programs that these arguments ask for."""
@@ -114,17 +113,19 @@ class SimulationArguments(SystemArguments):
 class HilArguments(SystemArguments):
     """Arguments of hil.launch.py."""
 
-    robot: str = setting('rig', 'URDF or xacro file of the bench, or a shipped robot')
-    params_file: str = setting('rig.yaml', 'YAML file with parameters, or one of config/')
-    use_controller: bool = setting(True, 'whether the controller runs')
+    robot: str = setting('rig', 'URDF or xacro file of the bench, or name of a shipped robot')
+    params_file: str = setting(
+        'rig.yaml', 'YAML file with parameters, a path or a name in config/'
+    )
+    use_controller: bool = setting(True, 'start the controller')
     serial_port: str = setting(
         'emulator',
-        'device, symlink or socket://host:port of the board; '
-        'emulator: an emulated bench, no board is needed',
+        'device, symlink or socket://host:port of the board; emulator: an emulated '
+        'bench without a board',
     )
-    baud: int = setting(BAUD, 'of the port', 'baud', above=0)
+    baud: int = setting(BAUD, 'baud rate of the port', 'baud', above=0)
     twin: bool = setting(
-        False, 'whether the model runs beside the bench, and how far both are apart is sent'
+        False, 'run the model in parallel with the bench, and publish the residual'
     )
 
     def programs(self) -> list[processes.Program]:
@@ -154,54 +155,64 @@ class ShaperArguments(Settings):
 
     robot: str = setting(
         processes.TOPIC,
-        'URDF or xacro file, or a shipped robot; robot_description: what '
-        'arrives on this topic; none: any robot, by frequencies',
+        'URDF or xacro file, or name of a shipped robot; robot_description: the robot'
+        ' received on this topic; none: no robot, frequencies only',
     )
-    xacro_arguments: str = setting('', 'NAME:=VALUE for a xacro file, with spaces between')
-    tool: str = setting('', 'link that is the tool; empty: the one that flexsim check shows')
+    xacro_arguments: str = setting(
+        '', 'arguments of the xacro file, NAME:=VALUE, separated by spaces'
+    )
+    tool: str = setting('', 'tool link; empty: the link that flexsim check prints')
     frequencies: str = setting(
         '',
-        'what the arm rings with [Hz], with spaces between; without them, the modes of the robot',
+        'natural frequencies of the arm [Hz], separated by spaces; empty: the modes of the robot',
     )
-    damping_ratios: str = setting('', 'of each of the frequencies, with spaces between')
+    damping_ratios: str = setting('', 'damping ratio of each frequency, separated by spaces')
     shaper: str = setting(
-        AUTO, 'shaper of each mode; auto: what flexsim shape recommends', choices=NODE_SHAPERS
+        AUTO,
+        'shaper of each mode; auto: the recommendation of flexsim shape',
+        choices=NODE_SHAPERS,
     )
-    design_file: str = setting('', 'file of flexsim shape --output, in place of these')
+    design_file: str = setting('', 'design of flexsim shape --output, which replaces these')
     payload: str = setting(
-        '', 'mass at the tool [kg]; several, with spaces between: anything between them'
+        '',
+        'payload mass at the tool [kg]; several values, separated by spaces: any '
+        'mass between them',
     )
     controller_action: str = setting(
-        '', 'FollowJointTrajectory of the controller, to which goals go on; without it, its topic'
+        '',
+        'FollowJointTrajectory action of the controller that receives the shaped '
+        'goals; empty: the trajectory topic',
     )
     stream: str = setting(
         'none',
-        'messages of a stream of set points',
+        'message type of streamed set points',
         choices=('none', 'commands', 'joint_state', 'joint_trajectory'),
     )
     stream_rate: float = setting(
-        100.0, 'rate of the set points that are sent', 'Hz', above=0.0, at_most=2000.0
+        100.0, 'rate of the published set points', 'Hz', above=0.0, at_most=2000.0
     )
     max_path_deviation: float = setting(
         0.0,
-        'largest distance of the shaped tool path from the unshaped one; a trajectory above '
-        'it is refused; 0: no limit',
+        'largest distance of the shaped tool path from the unshaped path; '
+        'trajectories above it are rejected; 0: no limit',
         'm',
         at_least=0.0,
     )
     joints: str = setting(
-        '', 'of a stream, in its order, with spaces between; without them, those of the robot'
+        '',
+        'joints of a stream, in the order of its values, separated by spaces; '
+        'empty: the joints of the robot',
     )
-    input: str = setting(topics.SHAPER_TRAJECTORY.name, 'topic of those who send trajectories')
-    output: str = setting(topics.TRAJECTORY.name, 'topic of the controller')
-    stream_input: str = setting(topics.SHAPER_SET_POINTS.name, 'topic of the stream')
-    stream_output: str = setting(topics.SET_POINTS.name, 'topic of the driver')
-    joint_states: str = setting(topics.JOINT_STATES.name, 'topic that says where the arm is')
-    namespace: str = setting('', 'of all nodes, topics and services')
-    params_file: str = setting('', 'YAML file with parameters, or one of config/')
-    use_sim_time: bool = setting(False, 'whether the node lives by /clock')
+    input: str = setting(topics.SHAPER_TRAJECTORY.name, 'topic of the unshaped trajectories')
+    output: str = setting(topics.TRAJECTORY.name, 'topic of the shaped trajectories')
+    stream_input: str = setting(topics.SHAPER_SET_POINTS.name, 'topic of the unshaped set points')
+    stream_output: str = setting(topics.SET_POINTS.name, 'topic of the shaped set points')
+    joint_states: str = setting(topics.JOINT_STATES.name, 'topic of the joint states')
+    namespace: str = setting('', 'namespace of all nodes, topics and services')
+    params_file: str = setting('', 'YAML file with parameters, a path or a name in config/')
+    use_sim_time: bool = setting(False, 'use /clock')
     network: bool = setting(False, NETWORK_HELP)
-    log_level: str = setting('info', 'of the node', choices=processes.LOG_LEVELS)
+    log_level: str = setting('info', 'log level of the node', choices=processes.LOG_LEVELS)
 
     def programs(self) -> list[processes.Program]:
         """Return the Program that these arguments ask for."""

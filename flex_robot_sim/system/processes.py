@@ -86,9 +86,9 @@ def simulation_system(
     """
     Return the Programs that simulate a robot.
 
-    :param robot: URDF or xacro file, or a shipped robot; '' or TOPIC waits for the topic, and then
-        the display is left to the one who sends it.
-    :param xacro_arguments: 'NAME:=VALUE' for a xacro file.
+    :param robot: URDF or xacro file, or name of a shipped robot; '' or TOPIC waits for the topic,
+        whose publisher then provides the display.
+    :param xacro_arguments: arguments of the xacro file, 'NAME:=VALUE'.
     :param controller: 'process' of its own, 'inside' that of the dynamics, or 'none'.
     :param use_sim_time: whether the dynamics send /clock and everybody else lives by it.
     :param display: whether robot_state_publisher tells TF where the bent robot is.

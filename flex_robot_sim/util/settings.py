@@ -87,21 +87,23 @@ class SimulationSettings(Settings):
     time_step: float = setting(1e-3, 'integration step', 's', above=0.0)
     scheme: str = setting('implicit_midpoint', 'integration scheme', choices=SCHEMES)
     iterations: int = setting(
-        2, 'of the implicit scheme in a step, at least', at_least=1, at_most=1000
+        2, 'minimum number of iterations of the implicit scheme per step', at_least=1, at_most=1000
     )
     formulation: str = setting(
-        'recursion', 'equations of motion; all but the recursion are slow', choices=FORMULATIONS
+        'recursion',
+        'formulation of the dynamics; all except recursion are slow',
+        choices=FORMULATIONS,
     )
-    drive_limits: bool = setting(
-        False, 'whether motors keep to the effort and velocity of their <limit>'
-    )
+    drive_limits: bool = setting(False, 'apply the effort and velocity of <limit> to the motors')
     deflection_limit: float = setting(
-        0.1, 'tip deflection of a segment over its length, beyond which it is reported', above=0.0
+        0.1,
+        'tip deflection of a segment, relative to its length, above which a warning is reported',
+        above=0.0,
     )
     turn_rate_limit: float = setting(
         0.3,
-        'turn rate over the first natural rate of a link, beyond which it is reported where '
-        'shortening is left out',
+        'turn rate, relative to the first natural frequency of a link, above which a '
+        'model without shortening reports a warning',
         above=0.0,
     )
 

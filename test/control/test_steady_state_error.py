@@ -43,14 +43,19 @@ def test_an_arm_at_its_target_has_no_line(arm):
 @pytest.mark.parametrize(
     'friction, arguments, reason',
     [
-        (0.0, (-0.007, -0.001), ': its elastic joint gives way by 0.006 rad'),
-        (0.5, (0.004, 0.004), ': its dry friction of 0.5 N m stops a servo of 100 N m/rad there'),
+        (0.0, (-0.007, -0.001), ': its elastic joint deflects by 0.006 rad'),
+        (
+            0.5,
+            (0.004, 0.004),
+            ': its dry friction of 0.5 N m holds it against a stiffness of 100 N m/rad',
+        ),
         (0.5, (0.004, 0.004, 0.01), ' and still moves, at 0.01 rad/s'),
-        (0.1, (0.004, 0.004), ': the bent arm weighs on it otherwise than the straight one'),
+        (0.1, (0.004, 0.004), ': the weight of the deflected arm differs from the feed-forward'),
         (
             0.5,
             (0.004, 0.004, 0.0, 100.0, np.ones(3)),
-            ': its dry friction of 0.5 N m stops a servo of 100 N m/rad there, until integral '
+            ': its dry friction of 0.5 N m holds it against a stiffness of 100 N m/rad, until '
+            'integral '
             'action overcomes it',
         ),
     ],
@@ -88,7 +93,7 @@ def test_a_controller_that_holds_a_sagging_arm_notes_the_sag_by_its_closed_form(
     assert controller.hold_monitor.state == 'holding'
     note = controller.hold_monitor.note
     name, sag = re.match(
-        r'"(\w+)" is [\d.]+ rad from its target: its elastic joint gives way by '
+        r'"(\w+)" is [\d.]+ rad from its target: its elastic joint deflects by '
         r'([\d.]+) rad$',
         note,
     ).groups()

@@ -88,8 +88,8 @@ MISTAKES = {
     ),
     'zero stiffness of a joint': (
         flexible_arm('<joint name="hinge" stiffness="0" rotor_inertia="1"/>'),
-        '5: stiffness = 0 must be > 0. Give stiffness [N m/rad]: between motor side and '
-        'link side; absent: rigid.',
+        '5: stiffness = 0 must be > 0. Give stiffness [N m/rad]: stiffness between motor side '
+        'and link side; absent: rigid.',
     ),
     'damping above critical': (
         in_beam(f'{SECTION}<damping ratio="1.5"/>'),
@@ -112,8 +112,8 @@ MISTAKES = {
     ),
     'too many segments': (
         in_beam(f'{SECTION}<modes segments="1001"/>'),
-        '5: segments = 1001 is no whole number from 1 to 1000. Give segments: flexible bodies, '
-        'fixed end to end, that the beam is cut into.',
+        '5: segments = 1001 is no whole number from 1 to 1000. Give segments: number of flexible'
+        ' bodies in series that represent the beam.',
     ),
     'too many coordinates': (
         in_beam(f'{SECTION}<elements count="51" torsion="0" stretch="all" segments="20"/>'),

@@ -234,7 +234,7 @@ def test_unplugged_bench_comes_back_disarmed_and_goes_on_when_it_is_enabled(
         ({'robot': 'two_link'}, 'is no bench: it needs a prismatic joint, then a revolute one'),
         ({'robot': 'no_such_robot'}, 'no_such_robot'),
         ({'params_file': 'no_such.yaml'}, 'params_file = "no_such.yaml" is no file'),
-        ({'baud': 'fast'}, "baud = 'fast' must be a number: of the port [baud]"),
+        ({'baud': 'fast'}, "baud = 'fast' must be a number: baud rate of the port [baud]"),
         ({'twin': 'maybe'}, 'Argument "twin" provided value "maybe" is not valid'),
     ],
     ids=str,

@@ -49,7 +49,8 @@ def test_the_name_of_a_robot_is_not_accepted_as_an_arm(function, more):
         ),
         (
             lambda: frs.SimulationSettings(iterations=10**9),
-            'iterations = 1000000000 must be <= 1000: of the implicit scheme in a step, at least',
+            'iterations = 1000000000 must be <= 1000: minimum number of iterations of the '
+            'implicit scheme per step',
         ),
         (
             lambda: frs.load('two_link', gravity='down'),

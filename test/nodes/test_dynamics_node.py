@@ -273,7 +273,7 @@ def parameter(name, value):
         (
             'real_time_factor',
             'fast',
-            "real_time_factor = 'fast' must be a number: simulated time over real time",
+            "real_time_factor = 'fast' must be a number: ratio of simulated time to real time",
         ),
         ('command_timeout', -1.0, 'out of range Min: 0.0'),
         # a timer that is due in 300 years ended the node
@@ -297,7 +297,9 @@ def test_parameters_say_what_they_are(node, observer):
     about = observer.call(
         DescribeParameters, '/dynamics/describe_parameters', request
     ).descriptors[0]
-    assert about.description == 'age from which the effort of a joint counts as zero [s]'
+    assert (
+        about.description == 'age above which the commanded effort of a joint is set to zero [s]'
+    )
     assert about.additional_constraints == 'must be > 0.0' and not about.read_only
     assert about.floating_point_range[0].from_value == 0.0
 

@@ -163,7 +163,7 @@ def test_who_asks_for_the_network_lets_strangers_in_and_the_bench_is_not_armed(
         ),
     ) as processes:
         assert '0.0.0.0' in listening(us)
-        told = 'other machines may listen and command, by '
+        told = 'other machines may subscribe and command, through '
         for process in processes:
             if asked:
                 assert process.count(told) == 0

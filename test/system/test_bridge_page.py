@@ -91,7 +91,7 @@ def test_every_program_file_and_parameter_that_is_started_exists(launch_file, gi
     'options, line',
     [
         ({'robot': ''}, 'robot = "" must be the URDF of the bench, or rig'),
-        ({'baud': 'fast'}, "baud = 'fast' must be a number: of the port [baud]"),
+        ({'baud': 'fast'}, "baud = 'fast' must be a number: baud rate of the port [baud]"),
         ({'params_file': 'no_such.yaml'}, 'params_file = "no_such.yaml" is no file'),
     ],
 )

@@ -21,7 +21,6 @@ from reference_tables import (
 from flex_robot_sim.nodes.settings import RECORDER_SETTINGS
 from flex_robot_sim.ros.topics import RELIABLE, TOPICS
 
-PAGE = (ROOT / 'docs' / 'ros.md').read_text('utf-8')
 COMMAND = 'run `python docs/reference_tables.py`'
 
 
@@ -65,14 +64,3 @@ def test_nodes_of_the_table_of_topics_exist():
         for use in topic.subscribers:
             assert use.quality.is_latched == topic.quality.is_latched
             assert topic.quality.is_reliable or use.quality != RELIABLE
-
-
-def test_every_link_of_the_page_leads_somewhere():
-    for target in re.findall(r'\]\((?!https:)([^)]+)\)', PAGE):
-        path, _, anchor = target.partition('#')
-        assert (ROOT / 'docs' / path).exists(), target
-        headings = {
-            re.sub(r'[^a-z0-9_ -]', '', heading.lower()).replace(' ', '-')
-            for heading in re.findall(r'^#+ (.*)', PAGE, re.MULTILINE)
-        }
-        assert not anchor or anchor in headings, target

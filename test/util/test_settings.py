@@ -23,15 +23,18 @@ from flex_robot_sim.util.settings import SCHEMES, SimulationSettings
         ({'time_step': True}, 'time_step = True must be a number: integration step [s]'),
         (
             {'iterations': 0},
-            'iterations = 0 must be >= 1: of the implicit scheme in a step, at least',
+            'iterations = 0 must be >= 1: minimum number of iterations of the implicit scheme '
+            'per step',
         ),
         (
             {'iterations': 1.5},
-            'iterations = 1.5 must be a whole number: of the implicit scheme in a step, at least',
+            'iterations = 1.5 must be a whole number: minimum number of iterations of the '
+            'implicit scheme per step',
         ),
         (
             {'iterations': float('nan')},
-            'iterations = nan must be a whole number: of the implicit scheme in a step, at least',
+            'iterations = nan must be a whole number: minimum number of iterations of the '
+            'implicit scheme per step',
         ),
         (
             {'scheme': 'rk5'},
@@ -45,14 +48,13 @@ from flex_robot_sim.util.settings import SCHEMES, SimulationSettings
         ),
         (
             {'deflection_limit': 0},
-            'deflection_limit = 0 must be > 0.0: tip deflection of a segment '
-            'over its length, beyond which it is reported',
+            'deflection_limit = 0 must be > 0.0: tip deflection of a segment, relative to its '
+            'length, above which a warning is reported',
         ),
         (
             {'turn_rate_limit': -0.3},
-            'turn_rate_limit = -0.3 must be > 0.0: turn rate over the first '
-            'natural rate of a link, beyond which it is reported where '
-            'shortening is left out',
+            'turn_rate_limit = -0.3 must be > 0.0: turn rate, relative to the first natural '
+            'frequency of a link, above which a model without shortening reports a warning',
         ),
     ],
 )
@@ -83,45 +85,44 @@ def test_settings_do_not_change():
         (
             ControllerSettings,
             {'position_gain': 3.0},
-            'position_gain = 3.0 must be a list: effort per position error; none: those of '
-            'bandwidth [N m/rad, N/m]',
+            'position_gain = 3.0 must be a list: position gains; empty: gains for bandwidth [N '
+            'm/rad, N/m]',
         ),
         (
             ControllerSettings,
             {'position_gain': (3.0, -1.0)},
-            'position_gain[1] = -1.0 must be >= 0.0: effort per position error; none: those of '
-            'bandwidth [N m/rad, N/m]',
+            'position_gain[1] = -1.0 must be >= 0.0: position gains; empty: gains for bandwidth '
+            '[N m/rad, N/m]',
         ),
         (
             ControllerSettings,
             {'effort_limits': (0.0,)},
-            'effort_limits[0] = 0.0 must be > 0.0: largest effort of each motor; none: <limit '
-            'effort> of the description, where 0 is no limit [N m, N]',
+            'effort_limits[0] = 0.0 must be > 0.0: largest effort of each motor; empty: <limit '
+            'effort> of the description, where 0 means no limit [N m, N]',
         ),
         (
             ControllerSettings,
             {'feedback': 'tool'},
-            "feedback = 'tool' must be one of motor, link: side of a flexible joint whose "
-            'position is '
-            'controlled',
+            "feedback = 'tool' must be one of motor, link: controlled side of a flexible joint",
         ),
         (
             ControllerSettings,
             {'state_timeout': float('inf')},
-            'state_timeout = inf must be finite: age of the newest joint state from which efforts '
-            'are zero [s]',
+            'state_timeout = inf must be finite: age of the newest joint state above which '
+            'efforts are zero [s]',
         ),
         (
             ProfileSettings,
             {'profile_poses': (0.1, 'up')},
-            "profile_poses[1] = 'up' must be a number: of swing, one pose after the other [rad, "
+            "profile_poses[1] = 'up' must be a number: poses of swing, all joints of the first "
+            'pose, then of the second, and so on [rad, '
             'm]',
         ),
         (
             ProfileSettings,
             {'profile_duration': 0.0},
-            'profile_duration = 0.0 must be > 0.0: of a minimum_jerk or bang_bang motion, or of '
-            'each swing [s]',
+            'profile_duration = 0.0 must be > 0.0: duration of a minimum_jerk or bang_bang '
+            'motion, or of each swing [s]',
         ),
     ],
 )

@@ -38,28 +38,29 @@ MAX_SET_POINT_DURATION = 0.02  # upper limit of the time between set points     
 class DriveSettings(Settings):
     """Conversion of efforts to set points of the motors."""
 
-    duty_limit: float = setting(1.0, 'largest duty of the DC motor', above=0.0)
+    duty_limit: float = setting(1.0, 'largest duty cycle of the DC motor', above=0.0)
     step_rate_limit: float = setting(6000.0, 'largest rate of the stepper', 'steps/s', above=0.0)
     step_acceleration: float = setting(
         32000.0,
-        'of the stepper; that of the ramp of the board, if it has less, counts',
+        'largest acceleration of the stepper; a lower ramp of the board takes precedence',
         'steps/s2',
         above=0.0,
     )
     step_lead: float = setting(
-        0.02,
-        'by which the rate of the model may run ahead of the pulses that are sent',
-        's',
-        above=0.0,
+        0.02, 'largest lead of the rate of the model over the pulses', 's', above=0.0
     )
     admittance_inertia: float = setting(
         0.0,
-        'that an effort of the turn accelerates; 0: of the robot description',
+        'inertia of the admittance model of the turn; 0: from the robot description',
         'kg m2',
         at_least=0.0,
     )
     admittance_damping: float = setting(
-        0.0, 'of the turn, on top of the friction of the description', 'N m s/rad', at_least=0.0
+        0.0,
+        'damping of the admittance model of the turn, in addition to the friction'
+        ' in the description',
+        'N m s/rad',
+        at_least=0.0,
     )
 
 

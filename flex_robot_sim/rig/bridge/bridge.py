@@ -67,33 +67,32 @@ class BridgeSettings(Settings):
 
     serial_port: str = setting(
         'emulator',
-        'device, symlink or socket://host:port of the board; '
-        'emulator: an emulated bench of its own',
+        'device, symlink or socket://host:port of the board; emulator: an emulated '
+        'bench in the same process',
     )
-    emulator_faults: tuple = setting(
-        (), 'what goes wrong on the emulator, NAME=VALUE@SECONDS', of=str
+    emulator_faults: tuple = setting((), 'faults of the emulator, NAME=VALUE@SECONDS', of=str)
+    calibration_file: str = setting(
+        '', 'YAML file of flexsim rig calibrate; empty: values of the data sheets'
     )
-    calibration_file: str = setting('', 'YAML file of flexsim rig calibrate; empty: data sheets')
     board_parameters: tuple = setting(
-        (), 'NAME=VALUE of the board, given to it after each boot', of=str
+        (), 'parameters of the board, NAME=VALUE, sent after each boot', of=str
     )
     zero_pose: tuple = setting(
-        (0.15, 0.0), 'where slide and turn stand when zero is called', 'm, rad'
+        (0.15, 0.0), 'positions of slide and turn when zero is called', 'm, rad'
     )
-    setpoint_rate: float = setting(200.0, 'of the set points while armed', 'Hz', above=0.0)
+    setpoint_rate: float = setting(200.0, 'rate of the set points while armed', 'Hz', above=0.0)
     command_timeout: float = setting(
-        0.5, 'age from which the effort of a joint counts as zero', 's', above=0.0
+        0.5, 'age above which the commanded effort of a joint is set to zero', 's', above=0.0
     )
     enable_effort: float = setting(
         0.25,
-        'share of its limit that the commanded effort of a joint may have when it is armed',
+        'largest commanded effort for which enable is accepted, relative to the effort limit',
         above=0.0,
     )
     log_file: str = setting(
         '',
-        'new file for all telemetry, which flexsim rig compare reads: '
-        '.mcap is a recording, all else CSV, 3 MB in a minute; empty: '
-        'none',
+        'new file for all telemetry, for flexsim rig compare; .mcap: a recording, '
+        'otherwise CSV with 3 MB per minute; empty: none',
     )
 
 

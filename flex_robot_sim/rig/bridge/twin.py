@@ -35,17 +35,18 @@ from flex_robot_sim.util.settings import Settings, setting
 class TwinSettings(Settings):
     """Settings of the digital twin."""
 
-    twin: bool = setting(False, 'whether the model runs in parallel with the bench')
+    twin: bool = setting(False, 'run the model in parallel with the bench')
     twin_time_constant: float = setting(
         1.0,
-        'with which the twin is drawn towards the bench; 0: it runs freely from each arming on',
+        'time constant of the correction towards the bench; 0: none, the twin runs '
+        'freely after each arming',
         's',
         at_least=0.0,
     )
     twin_robot: str = setting(
         '',
-        'URDF whose numbers the twin takes while it runs, as flexsim '
-        'identify writes them; empty: the robot',
+        'URDF with new parameters for the running twin, as written by flexsim '
+        'identify; empty: the robot',
         live=True,
     )
     twin_rate: float = setting(50.0, 'rate of the residual', 'Hz', above=0.0)

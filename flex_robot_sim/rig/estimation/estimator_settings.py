@@ -11,15 +11,20 @@ ESTIMATORS = ('least_squares', 'kalman')
 class EstimatorSettings(Settings):
     """Settings of the state estimation from readings."""
 
-    estimator: str = setting('least_squares', 'of the bent link', choices=ESTIMATORS)
-    velocity_bandwidth: float = setting(20.0, 'of the joint velocities', 'Hz', above=0.0)
+    estimator: str = setting('least_squares', 'estimator of the deflection', choices=ESTIMATORS)
+    velocity_bandwidth: float = setting(
+        20.0, 'bandwidth of the joint velocity estimate', 'Hz', above=0.0
+    )
     turn_velocity_bandwidth: float = setting(
         2.0,
-        'of the velocity of the turn beyond the pulses, while the stepper holds it: below '
-        'the ringing of the link, which it would drive otherwise',
+        'bandwidth of the encoder correction to the pulse rate of the turn; keep it '
+        'below the natural frequency of the link, or the feedback excites the link',
         'Hz',
         above=0.0,
     )
     rate_bandwidth: float = setting(
-        50.0, 'of the rates of the elastic coordinates by least squares', 'Hz', above=0.0
+        50.0,
+        'bandwidth of the rates of the elastic coordinates, with estimator least_squares',
+        'Hz',
+        above=0.0,
     )

@@ -43,10 +43,12 @@ class FilterSettings(Settings):
         1e-3, 'spectral density of the unknown moment on a revolute joint', 'N m s^0.5', above=0.0
     )
     start_deviation: float = setting(
-        0.1, 'of positions [m, rad], elastic coordinates and their rates at the start', above=0.0
+        0.1,
+        'initial standard deviation of positions [m, rad], elastic coordinates and their rates',
+        above=0.0,
     )
     pose_change: float = setting(
-        0.1, 'of a joint after which the model is made anew', 'm, rad', above=0.0
+        0.1, 'joint motion after which the model is linearised again', 'm, rad', above=0.0
     )
 
 

@@ -53,14 +53,20 @@ log = logging.getLogger(__name__)
 class LinkSettings(Settings):
     """Settings of the link between host and board."""
 
-    baud: int = setting(BAUD, 'of the port', 'baud', above=0)
-    telemetry_rate: int = setting(500, 'of TELEMETRY; 0: none', 'Hz', at_least=0)
-    stale_after: float = setting(0.1, 'without telemetry, after which it is stale', 's', above=0.0)
-    validity: int = setting(50, 'of a set point', 'ms', above=0)
-    hello_timeout: float = setting(2.0, 'for the first answer of the board', 's', above=0.0)
-    ack_timeout: float = setting(0.05, 'before a command is repeated', 's', above=0.0)
-    repetitions: int = setting(5, 'of a command without answer', at_least=0)
-    time_rate: float = setting(8.0, 'of the comparison of clocks', 'Hz', above=0.0)
+    baud: int = setting(BAUD, 'baud rate of the port', 'baud', above=0)
+    telemetry_rate: int = setting(500, 'rate of TELEMETRY; 0: none', 'Hz', at_least=0)
+    stale_after: float = setting(
+        0.1, 'time without telemetry after which the link is stale', 's', above=0.0
+    )
+    validity: int = setting(50, 'validity of a set point', 'ms', above=0)
+    hello_timeout: float = setting(2.0, 'timeout of the first answer of the board', 's', above=0.0)
+    ack_timeout: float = setting(
+        0.05, 'time without answer after which a command is repeated', 's', above=0.0
+    )
+    repetitions: int = setting(
+        5, 'maximum number of repetitions of a command without answer', at_least=0
+    )
+    time_rate: float = setting(8.0, 'rate of the clock comparison', 'Hz', above=0.0)
 
     def __post_init__(self):
         super().__post_init__()

@@ -391,7 +391,8 @@ def test_the_clock_of_the_board_is_tracked_across_its_wrap(tmp_path):
         ({'validity': 101}, 'validity = 101 must be <= 100: of a set point [ms]'),
         (
             {'stale_after': 0.0},
-            'stale_after = 0.0 must be > 0.0: without telemetry, after which it is stale [s]',
+            'stale_after = 0.0 must be > 0.0: time without telemetry after which the link is '
+            'stale [s]',
         ),
     ],
 )
