@@ -1,11 +1,10 @@
 """
-What can be explained of two logs of a real arm: by its model, and by anything at all.
+Explained variance of two logs of a real arm: by its model, and by regressions without mechanics.
 
-The model is fitted as docs/identification.md does, once to each log, and judged by the other. What
-the data allow is asked of regressions that know no mechanics (ridge), with so many inputs that
-what they miss is not in those inputs: joint angles as sines and cosines; rates, accelerations and
-products of them 0.05 s ahead to 0.3 s late; then also motor currents, or what the root gauge of
-the other link shows above 8 Hz, where that link moves little, so that it is noise of amplifiers.
+The model is fitted as in docs/identification_results.md, once to each log, and validated on the
+other. Ridge regressions give an upper bound: joint angles as sines and cosines; rates,
+accelerations and products of them, 0.05 s ahead to 0.3 s late. Further inputs are motor currents,
+or the root gauge of the other link above 8 Hz, where that link hardly moves: noise of amplifiers.
 """
 
 import re
@@ -33,7 +32,7 @@ RIDGES = 1e-4, 1e-3, 1e-2, 1e-1  # the best is taken, as this is to be a ceiling
 
 def command():
     """Words of the command on the page, by option."""
-    page = (ROOT / 'docs/identification.md').read_text('utf-8')
+    page = (ROOT / 'docs/identification_results.md').read_text('utf-8')
     words = re.findall(r'^flexsim identify exp1.csv (.+)$', page, re.MULTILINE)[0].split()
     return (
         words[0],

@@ -32,6 +32,7 @@ CHAPTERS = {
     'Vibration control': ('control', 'control_feedback', 'control_planning'),
     'Reference': (
         'description',
+        'identification_reference',
         'ros',
         'ros_controller',
         'ros_shaper',
@@ -44,10 +45,13 @@ CHAPTERS = {
         'rig',
         'rig_protocol',
     ),
-    'Theory': ('theory', 'architecture'),
+    'Theory': ('theory', 'identification_method', 'architecture'),
     'Results': (
         'comparison',
         'benchmark',
+        'control_results',
+        'identification_results',
+        'rig_results',
         'scale',
         'papers',
         'papers/dual_screw',

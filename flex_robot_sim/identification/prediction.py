@@ -3,7 +3,7 @@ Predicted outputs of the full nonlinear arm for the inputs of a log, sample by s
 
 By efforts, the measured efforts drive the arm. A soft servo along the measured motion keeps model
 errors from adding up. By motion, the drives follow the measured motion, and need no model. See
-docs/identification.md, (I1) to (I4).
+docs/identification_method.md, (I1) to (I4).
 """
 
 from collections.abc import Mapping

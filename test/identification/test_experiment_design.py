@@ -61,7 +61,7 @@ def trial_of(arm):
 
 @cache
 def soft_servo():
-    """Return stiffness, damping and lag of (I2), docs/identification.md, for the linear arm."""
+    """Return stiffness, damping and lag of the servo for the linear arm, (I2)."""
     model = frs.linearise(arm_of(), [0.0])
     A, B = model.A[1:, 1:], model.B[1:]
     slow = np.abs(np.linalg.eigvals(A)).min()  # friction over inertia

@@ -1,4 +1,4 @@
-"""`docs/identification.md`: its commands are valid, and its tables are complete."""
+"""`docs/identification*.md`: commands are valid, tables and equations are complete."""
 
 import re
 
@@ -10,8 +10,11 @@ from flex_robot_sim.description.quantities import JOINT_QUANTITIES, LINK_QUANTIT
 from flex_robot_sim.identification.parameters import FITTED_GROUPS, GROUPS
 from flex_robot_sim.identification.uncertainty import HINTS
 
-PAGE = (ROOT / 'docs/identification.md').read_text('utf-8')
-COMMANDS = re.findall(r'^\s*flexsim (.+)$', PAGE, re.MULTILINE)
+PAGE, REFERENCE, METHOD, RESULTS = (
+    (ROOT / f'docs/identification{part}.md').read_text('utf-8')
+    for part in ('', '_reference', '_method', '_results')
+)
+COMMANDS = re.findall(r'^\s*flexsim (.+)$', PAGE + RESULTS, re.MULTILINE)
 
 
 @pytest.mark.parametrize('command', COMMANDS)
@@ -22,16 +25,16 @@ def test_commands_of_the_page_are_valid(command):
 
 def test_the_page_lists_all_paths_and_groups():
     for kind, words in (('LINK', LINK_QUANTITIES), ('JOINT', JOINT_QUANTITIES)):
-        rows = ' '.join(re.findall(rf'^\| (`{kind}\..*?) \|', PAGE, re.MULTILINE))
+        rows = ' '.join(re.findall(rf'^\| (`{kind}\..*?) \|', REFERENCE, re.MULTILINE))
         assert set(re.findall(r'\.(\w+)`', rows)) == {
             word for word, quantity in words.items() if quantity.group in FITTED_GROUPS
         }
-    groups = PAGE[PAGE.index('| group |') : PAGE.index('Without `--free`')]
+    groups = REFERENCE[REFERENCE.index('| group |') : REFERENCE.index('Without `--free`')]
     assert set(re.findall(r'`(\w+)`', groups)) == {*GROUPS}
 
 
 def test_every_equation_number_in_the_code_is_on_the_page():
     sources = (ROOT / 'flex_robot_sim/identification').glob('*.py')
     named = set(re.findall(r'\(I\d+\)', ' '.join(path.read_text('utf-8') for path in sources)))
-    assert named and all(one in PAGE for one in named)
+    assert named and all(one in METHOD for one in named)
     assert {'stiffness', 'damping', 'friction', 'mass', 'delay'} <= {*HINTS}

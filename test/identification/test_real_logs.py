@@ -1,5 +1,5 @@
 """
-Real arm: fit to one log and validation with another, with the command of docs/identification.md.
+Real arm: fit to one log and validation with another, as in docs/identification_results.md.
 
 The logs are not part of the project: REAL_LOGS names a folder that holds exp1.csv and exp2.csv.
 """
@@ -17,7 +17,7 @@ from project_files import ROOT
 from flex_robot_sim.cli import main
 
 FOLDER = os.environ.get('REAL_LOGS', '')
-PAGE = (ROOT / 'docs/identification.md').read_text('utf-8')
+PAGE = (ROOT / 'docs/identification_results.md').read_text('utf-8')
 GAUGES = ('link2/eps21', 'link2/eps22', 'link3/eps31', 'link3/eps32')
 
 

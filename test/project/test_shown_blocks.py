@@ -95,7 +95,7 @@ def test_commands_of_the_pages_run(tmp_path, monkeypatch, capsys):
     rings = np.exp(-RINGING[1] * rate * time) * np.cos(rate * time)
     rings += 1e-4 * np.random.default_rng(1).standard_normal(time.size)
     np.savetxt(
-        'ringing.csv',
+        'vibration.csv',
         np.column_stack([time, rings]),
         delimiter=',',
         header='time,acceleration',
