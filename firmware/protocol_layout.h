@@ -17,19 +17,19 @@
 #define BODY_LONGEST 96     /* header, longest fields, CRC-32 */
 #define STUFFED_LONGEST 97  /* between the two zeros */
 
-#define CONTROL_RATE_HZ 1000    /* control steps of the board, and most telemetry, in a second */
-#define WATCHDOG_MS 100    /* without a set point, after which the motors stop and the fault latches */
+#define CONTROL_RATE_HZ 1000    /* control steps per second; upper limit of the telemetry rate */
+#define WATCHDOG_MS 100    /* time without a set point after which the motors stop and the fault latches */
 #define VALIDITY_MAX_MS 100    /* longest validity of a set point */
-#define EVENT_REPEAT_MS 100    /* after which an event without acknowledgement is sent again */
-#define EVENT_CAPACITY 16    /* events that the board keeps until they are acknowledged */
-#define HEALTH_PERIOD_MS 100    /* between two HEALTH frames */
-#define PROFILE_CAPACITY 256    /* segments of the longest profile */
-#define SEGMENTS_PER_CHUNK 8    /* in one PROFILE_LOAD */
+#define EVENT_REPEAT_MS 100    /* period of the repetition of an event without acknowledgement */
+#define EVENT_CAPACITY 16    /* size of the queue of unacknowledged events */
+#define HEALTH_PERIOD_MS 100    /* period of HEALTH */
+#define PROFILE_CAPACITY 256    /* maximum number of segments of a profile */
+#define SEGMENTS_PER_CHUNK 8    /* segments of a PROFILE_LOAD */
 #define SEGMENT_MIN_US 1000    /* shortest segment of a profile */
 #define SEGMENT_MAX_US 60000000    /* longest segment of a profile */
-#define LATE_LIMIT_US 5000    /* by which a control step may start late while the motors are on */
-#define DUTY_ONE 10000    /* duty on the wire that means full voltage */
-#define ADC_CONVERSIONS 16    /* of 12 bits that are added up for one reading of a flex sensor */
+#define LATE_LIMIT_US 5000    /* largest delay of a control step while the motors are on */
+#define DUTY_ONE 10000    /* encoded duty of the full voltage */
+#define ADC_CONVERSIONS 16    /* conversions of 12 bits that are summed for one reading of a flex sensor */
 
 enum state {
     STATE_BOOT = 0,
@@ -155,109 +155,109 @@ enum parameter {
 };
 
 struct __attribute__((packed)) header {
-    uint8_t id;    /* of the frame; bit 7: sent by the board */
-    uint8_t session;    /* given by the last HELLO_ACK; 0: none */
-    uint16_t sequence;    /* counted by the sender, see Sequence numbers */
+    uint8_t id;    /* id of the frame; bit 7: sent by the board */
+    uint8_t session;    /* session of the last HELLO_ACK; 0: none */
+    uint16_t sequence;    /* counter of the sender, see Sequence numbers */
 };
 _Static_assert(sizeof(struct header) == 4, "header");
 
 struct __attribute__((packed)) segment {
     uint32_t duration;    /* SEGMENT_MIN_US to SEGMENT_MAX_US [us] */
-    int16_t duty;    /* of the DC motor: -1 to 1 of the supply [1/10000 1] */
-    int32_t step_rate;    /* of the stepper, in pulses [1/1000 steps/s] */
+    int16_t duty;    /* duty of the DC motor: -1 to 1 of the supply [1/10000 1] */
+    int32_t step_rate;    /* pulse rate of the stepper [1/1000 steps/s] */
 };
 _Static_assert(sizeof(struct segment) == 10, "segment");
 
 struct __attribute__((packed)) hello_frame {
-    uint8_t major;    /* protocol version of the host; another one is read only */
-    uint8_t minor;    /* grows with what is only added */
-    uint32_t schema_crc;    /* SCHEMA_CRC of the host; another one is read only */
-    uint32_t nonce;    /* random; the same again asks for the same answer again */
+    uint8_t major;    /* protocol version of the host; a different one makes the session read only */
+    uint8_t minor;    /* increases with compatible additions */
+    uint32_t schema_crc;    /* SCHEMA_CRC of the host; a different one makes the session read only */
+    uint32_t nonce;    /* random number; a repeated one requests the same HELLO_ACK again */
 };
 _Static_assert(sizeof(struct hello_frame) == 10, "hello_frame");
 
 struct __attribute__((packed)) time_frame {
-    uint32_t token;    /* comes back in TIME_REPLY */
+    uint32_t token;    /* returned in TIME_REPLY */
 };
 _Static_assert(sizeof(struct time_frame) == 4, "time_frame");
 
 struct __attribute__((packed)) event_ack_frame {
-    uint16_t number;    /* of the EVENT */
+    uint16_t number;    /* number of the EVENT */
 };
 _Static_assert(sizeof(struct event_ack_frame) == 2, "event_ack_frame");
 
 struct __attribute__((packed)) setpoint_frame {
-    uint8_t mode;    /* what is asked for */
-    int16_t duty;    /* of the DC motor: -1 to 1 of the supply [1/10000 1] */
-    int32_t step_rate;    /* of the stepper, in pulses [1/1000 steps/s] */
-    uint16_t validity;    /* after which the motors stand; 1 to VALIDITY_MAX_MS [ms] */
+    uint8_t mode;    /* kind of set point */
+    int16_t duty;    /* duty of the DC motor: -1 to 1 of the supply [1/10000 1] */
+    int32_t step_rate;    /* pulse rate of the stepper [1/1000 steps/s] */
+    uint16_t validity;    /* time after which the motors stop; 1 to VALIDITY_MAX_MS [ms] */
 };
 _Static_assert(sizeof(struct setpoint_frame) == 9, "setpoint_frame");
 
 struct __attribute__((packed)) home_frame {
-    uint8_t joint;    /* which */
+    uint8_t joint;    /* joint */
 };
 _Static_assert(sizeof(struct home_frame) == 1, "home_frame");
 
 struct __attribute__((packed)) zero_frame {
-    uint8_t joint;    /* which */
-    int32_t counts;    /* that the encoder shall read here [counts] */
+    uint8_t joint;    /* joint */
+    int32_t counts;    /* new counts at the present position [counts] */
 };
 _Static_assert(sizeof(struct zero_frame) == 5, "zero_frame");
 
 struct __attribute__((packed)) param_frame {
     uint8_t access;    /* read or write */
-    uint8_t parameter;    /* which */
-    int32_t value;    /* to be written, in the unit of the parameter; read: 0 */
+    uint8_t parameter;    /* parameter */
+    int32_t value;    /* new value, in the unit of the parameter; read: 0 */
 };
 _Static_assert(sizeof(struct param_frame) == 6, "param_frame");
 
 struct __attribute__((packed)) profile_load_frame {
-    uint16_t first;    /* place of the first segment of this chunk */
-    uint16_t total;    /* segments of the profile, 1 to PROFILE_CAPACITY */
+    uint16_t first;    /* index of the first segment of this chunk */
+    uint16_t total;    /* number of segments of the profile, 1 to PROFILE_CAPACITY */
     uint32_t crc;    /* CRC-32 over the bytes of all segments of the profile */
-    struct segment segments[8];    /* from `first` on, up to `total`; those beyond are zero */
+    struct segment segments[8];    /* segments from `first` up to `total`; unused ones are zero */
 };
 _Static_assert(sizeof(struct profile_load_frame) == 88, "profile_load_frame");
 
 struct __attribute__((packed)) profile_start_frame {
-    uint32_t crc;    /* of the profile that is meant */
+    uint32_t crc;    /* CRC of the profile */
 };
 _Static_assert(sizeof(struct profile_start_frame) == 4, "profile_start_frame");
 
 struct __attribute__((packed)) stream_frame {
-    uint16_t rate;    /* 0: none; else a divisor of CONTROL_RATE_HZ [Hz] */
+    uint16_t rate;    /* 0: none; otherwise a divisor of CONTROL_RATE_HZ [Hz] */
 };
 _Static_assert(sizeof(struct stream_frame) == 2, "stream_frame");
 
 struct __attribute__((packed)) hello_ack_frame {
     uint8_t major;    /* protocol version of the board */
-    uint8_t minor;    /* grows with what is only added */
+    uint8_t minor;    /* increases with compatible additions */
     uint32_t schema_crc;    /* SCHEMA_CRC of the board */
-    uint32_t nonce;    /* of the HELLO that is answered */
-    uint32_t boot_id;    /* another one after each boot */
+    uint32_t nonce;    /* nonce of the HELLO */
+    uint32_t boot_id;    /* different after each boot */
     uint8_t uid[12];    /* unique number of the processor */
     uint32_t firmware;    /* version: major * 65536 + minor * 256 + patch */
-    uint8_t back_end;    /* what answers */
-    uint8_t reset_cause;    /* of this boot */
-    uint16_t counts_per_turn;    /* of both encoders [counts] */
-    uint16_t steps_per_turn;    /* pulses of a turn of the stepper [steps] */
-    uint16_t control_rate;    /* control steps [Hz] */
+    uint8_t back_end;    /* implementation of the board */
+    uint8_t reset_cause;    /* cause of this boot */
+    uint16_t counts_per_turn;    /* counts per turn of both encoders [counts] */
+    uint16_t steps_per_turn;    /* pulses per turn of the stepper [steps] */
+    uint16_t control_rate;    /* rate of the control steps [Hz] */
 };
 _Static_assert(sizeof(struct hello_ack_frame) == 38, "hello_ack_frame");
 
 struct __attribute__((packed)) ack_frame {
     uint8_t command;    /* id of the command */
-    uint8_t result;    /* what became of it */
-    uint16_t command_sequence;    /* of the command */
-    uint8_t state;    /* afterwards */
-    uint16_t faults;    /* latched afterwards [bits] */
-    int32_t value;    /* depends on command and result, see Acknowledgements; else 0 */
+    uint8_t result;    /* result of the command */
+    uint16_t command_sequence;    /* sequence number of the command */
+    uint8_t state;    /* state after it */
+    uint16_t faults;    /* latched faults after it [bits] */
+    int32_t value;    /* depends on command and result, see Acknowledgements */
 };
 _Static_assert(sizeof(struct ack_frame) == 11, "ack_frame");
 
 struct __attribute__((packed)) time_reply_frame {
-    uint32_t token;    /* of the TIME */
+    uint32_t token;    /* token of the TIME */
     uint32_t received;    /* board clock, wraps at 2^32 [us] */
     uint32_t sent;    /* board clock, wraps at 2^32 [us] */
 };
@@ -265,44 +265,44 @@ _Static_assert(sizeof(struct time_reply_frame) == 12, "time_reply_frame");
 
 struct __attribute__((packed)) telemetry_frame {
     uint32_t time;    /* board clock at the start of the step, wraps at 2^32 [us] */
-    int32_t slide_counts;    /* encoder of the slide, grows with duty [counts] */
-    int32_t turn_counts;    /* encoder of the turn, grows with the step rate [counts] */
+    int32_t slide_counts;    /* encoder of the slide; positive duty increases it [counts] */
+    int32_t turn_counts;    /* encoder of the turn; a positive step rate increases it [counts] */
     uint16_t adc_root;    /* root flex sensor, sum of ADC_CONVERSIONS [counts] */
     uint16_t adc_tip;    /* tip flex sensor, sum of ADC_CONVERSIONS [counts] */
-    int16_t duty;    /* applied to the DC motor [1/10000 1] */
-    int32_t step_position;    /* pulses sent since boot, with their sign [steps] */
-    int32_t step_rate;    /* of the pulses now, on the ramp [1/1000 steps/s] */
-    uint8_t state;    /* of the board */
+    int16_t duty;    /* duty applied to the DC motor [1/10000 1] */
+    int32_t step_position;    /* sum of the pulses since boot, with sign [steps] */
+    int32_t step_rate;    /* present pulse rate, on the ramp [1/1000 steps/s] */
+    uint8_t state;    /* state of the board */
     uint8_t inputs;    /* switches, button, homed joints [bits] */
-    uint16_t faults;    /* latched [bits] */
-    uint16_t setpoint_sequence;    /* of the last SETPOINT that was taken */
-    int16_t current;    /* of the DC motor [1/1000 A] */
+    uint16_t faults;    /* latched faults [bits] */
+    uint16_t setpoint_sequence;    /* sequence number of the last accepted SETPOINT */
+    int16_t current;    /* current of the DC motor [1/1000 A] */
 };
 _Static_assert(sizeof(struct telemetry_frame) == 34, "telemetry_frame");
 
 struct __attribute__((packed)) health_frame {
-    uint32_t uptime;    /* since boot [ms] */
-    uint32_t frames;    /* taken */
-    uint32_t crc_errors;    /* chunks between zeros that were no frame: CRC, stuffing */
-    uint32_t length_errors;    /* frames with a right CRC and a wrong length */
-    uint32_t unknown_ids;    /* frames with a right CRC and an id not for the board */
-    uint32_t framing_errors;    /* bytes that the port marked as damaged */
-    uint32_t overruns;    /* bytes that came faster than they were read */
-    uint32_t refused;    /* set points that were not taken */
-    uint8_t last_refusal;    /* why the last of them was not */
+    uint32_t uptime;    /* time since boot [ms] */
+    uint32_t frames;    /* accepted frames */
+    uint32_t crc_errors;    /* byte groups between zeros with a wrong CRC or stuffing */
+    uint32_t length_errors;    /* frames with a correct CRC and a wrong length */
+    uint32_t unknown_ids;    /* frames with a correct CRC and an unknown id */
+    uint32_t framing_errors;    /* bytes with a framing, parity or noise error of the port */
+    uint32_t overruns;    /* bytes lost because reading was too slow */
+    uint32_t refused;    /* rejected set points */
+    uint8_t last_refusal;    /* reason of the last rejection */
     uint32_t late_steps;    /* control steps that started more than 1 ms late */
     uint32_t longest_step;    /* longest control step [us] */
-    uint32_t dropped_frames;    /* that were not sent because the port was busy */
-    uint32_t lost_events;    /* for which there was no room */
+    uint32_t dropped_frames;    /* frames dropped because the port was busy */
+    uint32_t lost_events;    /* events lost because the queue was full */
 };
 _Static_assert(sizeof(struct health_frame) == 49, "health_frame");
 
 struct __attribute__((packed)) event_frame {
-    uint16_t number;    /* counts events since boot */
-    uint32_t time;    /* board clock when it happened, wraps at 2^32 [us] */
-    uint8_t kind;    /* what happened */
-    uint8_t state;    /* afterwards */
-    uint16_t faults;    /* latched afterwards [bits] */
+    uint16_t number;    /* number of the event since boot */
+    uint32_t time;    /* board clock at the event, wraps at 2^32 [us] */
+    uint8_t kind;    /* kind of event */
+    uint8_t state;    /* state after it */
+    uint16_t faults;    /* latched faults after it [bits] */
     int32_t detail;    /* depends on kind, see Events */
 };
 _Static_assert(sizeof(struct event_frame) == 14, "event_frame");

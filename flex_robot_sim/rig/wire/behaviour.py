@@ -1,5 +1,5 @@
 """
-Table of the board's answers to each command in each state.
+Responses of the board to each command in each state.
 
 The protocol page and the conformance suite use it; `docs/rig_protocol.md` has the further rules.
 """
@@ -42,7 +42,7 @@ NOT_ARMED, LATCHED, BUSY, MUST_DISARM = (
 STATES = (State.DISARMED, State.ARMED, State.HOMING, State.PROFILE, State.FAULT)
 
 WRITE, ALIVE, DRIVE = 'write', 'ALIVE', 'DRIVE'
-"""Variants of PARAM and SETPOINT with different answers."""
+"""Variants of PARAM and SETPOINT with different responses."""
 
 _DISARMING = _accepted(State.DISARMED)
 _CHECKED = _accepted(None, Result.OUT_OF_RANGE)
@@ -86,4 +86,4 @@ READ_ONLY_REFUSES = {
     (Setpoint, ALIVE),
     (Setpoint, DRIVE),
 }
-"""Commands refused in a session whose HELLO had another major version or schema."""
+"""Commands rejected in a session whose HELLO had another major version or schema."""

@@ -1,4 +1,4 @@
-"""Parameters of the board, one line each: 32-bit integers, not kept over a reset."""
+"""Parameters of the board, one line each: 32-bit integers, lost at a reset."""
 
 from __future__ import annotations
 
@@ -34,32 +34,32 @@ class Parameter(IntEnum):
         return member
 
     # fmt: off
-    DUTY_MAX = '1e-4', 10_000, 0, 10_000, 'largest duty taken'
-    STEP_RATE_MAX = 'steps/s', 6400, 0, 50_000, 'largest step rate taken'
-    STEP_ACCELERATION = 'steps/s2', 32_000, 100, 1_000_000, 'of the ramp of the step rate'
-    SLIDE_SOFT_LOWER = 'counts', 1500, -NO_LIMIT, NO_LIMIT, 'no motion below it once homed'
-    SLIDE_SOFT_UPPER = 'counts', 88_500, -NO_LIMIT, NO_LIMIT, 'no motion above it once homed'
-    TURN_SOFT_LOWER = 'counts', -535, -NO_LIMIT, NO_LIMIT, 'no motion below it once homed'
-    TURN_SOFT_UPPER = 'counts', 535, -NO_LIMIT, NO_LIMIT, 'no motion above it once homed'
-    SLIDE_HOME_COUNTS = 'counts', 600, -NO_LIMIT, NO_LIMIT, 'where its lower switch opens'
-    TURN_HOME_COUNTS = 'counts', -573, -NO_LIMIT, NO_LIMIT, 'where its lower switch opens'
-    HOME_DUTY = '1e-4', 3000, 0, 10_000, 'while the slide is homed'
-    HOME_RATE = 'steps/s', 320, 0, 50_000, 'while the turn is homed'
-    HOME_TIMEOUT = 'ms', 60_000, 100, 600_000, 'of the whole search'
-    SLIDE_REVERSED = '', 0, 0, 1, '1: the encoder falls where duty is positive'
-    TURN_REVERSED = '', 0, 0, 1, '1: the encoder falls where the step rate is positive'
-    SWITCHES_FITTED = 'bits', 15, 0, 15, 'limit switches that exist, bits as in Input'
-    ENCODER_JUMP = 'counts', 200, 10, 10_000, 'most that a count changes in a control step'
-    LOST_STEPS = 'counts', 32, 1, 100_000, 'most between encoder and steps of the turn'
-    STALL_DUTY = '1e-4', 4000, 0, 10_000, 'from which on the slide must move'
-    STALL_COUNTS = 'counts', 5, 1, 10_000, 'that it must move'
-    STALL_TIME = 'ms', 300, 10, 10_000, 'in which it must move'
-    CURRENT_MAX = 'mA', 2500, 0, 30_000, 'of the DC motor'
-    CURRENT_TIME = 'ms', 50, 1, 10_000, 'for which it may be exceeded'
-    ADC_LOW = 'counts', 655, 0, 65_535, 'a reading below is at the rail'
-    ADC_HIGH = 'counts', 64_865, 0, 65_535, 'a reading above is at the rail'
-    ADC_TIME = 'ms', 20, 1, 10_000, 'at a rail before the fault latches'
-    ADC_WATCH = 'bits', 3, 0, 3, 'flex sensors that are watched: 1 root, 2 tip'
+    DUTY_MAX = '1e-4', 10_000, 0, 10_000, 'largest accepted duty'
+    STEP_RATE_MAX = 'steps/s', 6400, 0, 50_000, 'largest accepted step rate'
+    STEP_ACCELERATION = 'steps/s2', 32_000, 100, 1_000_000, 'slope of the ramp of the step rate'
+    SLIDE_SOFT_LOWER = 'counts', 1500, -NO_LIMIT, NO_LIMIT, 'lower soft limit of a homed joint'
+    SLIDE_SOFT_UPPER = 'counts', 88_500, -NO_LIMIT, NO_LIMIT, 'upper soft limit of a homed joint'
+    TURN_SOFT_LOWER = 'counts', -535, -NO_LIMIT, NO_LIMIT, 'lower soft limit of a homed joint'
+    TURN_SOFT_UPPER = 'counts', 535, -NO_LIMIT, NO_LIMIT, 'upper soft limit of a homed joint'
+    SLIDE_HOME_COUNTS = 'counts', 600, -NO_LIMIT, NO_LIMIT, 'counts where the lower switch opens'
+    TURN_HOME_COUNTS = 'counts', -573, -NO_LIMIT, NO_LIMIT, 'counts where the lower switch opens'
+    HOME_DUTY = '1e-4', 3000, 0, 10_000, 'duty during the homing of the slide'
+    HOME_RATE = 'steps/s', 320, 0, 50_000, 'step rate during the homing of the turn'
+    HOME_TIMEOUT = 'ms', 60_000, 100, 600_000, 'timeout of a homing'
+    SLIDE_REVERSED = '', 0, 0, 1, '1: positive duty decreases the encoder'
+    TURN_REVERSED = '', 0, 0, 1, '1: a positive step rate decreases the encoder'
+    SWITCHES_FITTED = 'bits', 15, 0, 15, 'installed limit switches, bits as in Input'
+    ENCODER_JUMP = 'counts', 200, 10, 10_000, 'largest change of a count in a control step'
+    LOST_STEPS = 'counts', 32, 1, 100_000, 'largest difference of encoder and steps of the turn'
+    STALL_DUTY = '1e-4', 4000, 0, 10_000, 'duty from which the slide must move'
+    STALL_COUNTS = 'counts', 5, 1, 10_000, 'smallest motion of the slide'
+    STALL_TIME = 'ms', 300, 10, 10_000, 'time for this motion'
+    CURRENT_MAX = 'mA', 2500, 0, 30_000, 'largest current of the DC motor'
+    CURRENT_TIME = 'ms', 50, 1, 10_000, 'time for which it may be exceeded'
+    ADC_LOW = 'counts', 655, 0, 65_535, 'lower rail: readings below it'
+    ADC_HIGH = 'counts', 64_865, 0, 65_535, 'upper rail: readings above it'
+    ADC_TIME = 'ms', 20, 1, 10_000, 'time at a rail before the fault latches'
+    ADC_WATCH = 'bits', 3, 0, 3, 'monitored flex sensors: 1 root, 2 tip'
     # fmt: on
 
 

@@ -72,43 +72,51 @@ def frame_name(tuple_class: MessageClass) -> str:
 class Header(NamedTuple):
     """First bytes of every frame."""
 
-    id: Annotated[int, u8('', 'of the frame; bit 7: sent by the board')]
-    session: Annotated[int, u8('', 'given by the last HELLO_ACK; 0: none')]
-    sequence: Annotated[int, u16('', 'counted by the sender, see Sequence numbers')]
+    id: Annotated[int, u8('', 'id of the frame; bit 7: sent by the board')]
+    session: Annotated[int, u8('', 'session of the last HELLO_ACK; 0: none')]
+    sequence: Annotated[int, u16('', 'counter of the sender, see Sequence numbers')]
 
 
 @frame(0x01)
 class Hello(NamedTuple):
-    """Host: who are you, and start a new session. Layout fixed for all versions."""
+    """Host: identify the board, and start a new session. Layout fixed for all versions."""
 
-    major: Annotated[int, u8('', 'protocol version of the host; another one is read only')]
-    minor: Annotated[int, u8('', 'grows with what is only added')]
-    schema_crc: Annotated[int, u32('', 'SCHEMA_CRC of the host; another one is read only')]
-    nonce: Annotated[int, u32('', 'random; the same again asks for the same answer again')]
+    major: Annotated[
+        int, u8('', 'protocol version of the host; a different one makes the session read only')
+    ]
+    minor: Annotated[int, u8('', 'increases with compatible additions')]
+    schema_crc: Annotated[
+        int, u32('', 'SCHEMA_CRC of the host; a different one makes the session read only')
+    ]
+    nonce: Annotated[
+        int, u32('', 'random number; a repeated one requests the same HELLO_ACK again')
+    ]
 
 
 @frame(0x02)
 class Time(NamedTuple):
-    """Host, 5-10 Hz: what is your clock."""
+    """Host, 5-10 Hz: request the clock of the board."""
 
-    token: Annotated[int, u32('', 'comes back in TIME_REPLY')]
+    token: Annotated[int, u32('', 'returned in TIME_REPLY')]
 
 
 @frame(0x03)
 class EventAck(NamedTuple):
-    """Host: this event has arrived."""
+    """Host: acknowledge an EVENT."""
 
-    number: Annotated[int, u16('', 'of the EVENT')]
+    number: Annotated[int, u16('', 'number of the EVENT')]
 
 
 @frame(0x10)
 class Setpoint(NamedTuple):
-    """Host, 100-200 Hz: what the motors shall do; without acknowledgement."""
+    """Host, 100-200 Hz: set point of the motors; without acknowledgement."""
 
-    mode: Annotated[Mode, u8('', 'what is asked for', choices=Mode)]
-    duty: Annotated[float, i16('1', 'of the DC motor: -1 to 1 of the supply', per_unit=10_000)]
-    step_rate: Annotated[float, i32('steps/s', 'of the stepper, in pulses', per_unit=1000)]
-    validity: Annotated[int, u16('ms', 'after which the motors stand; 1 to VALIDITY_MAX_MS')]
+    mode: Annotated[Mode, u8('', 'kind of set point', choices=Mode)]
+    duty: Annotated[
+        float, i16('1', 'duty of the DC motor: -1 to 1 of the supply', per_unit=10_000)
+    ]
+    step_rate: Annotated[float, i32('steps/s', 'pulse rate of the stepper', per_unit=1000)]
+    validity: Annotated[int, u16('ms', 'time after which the motors stop; 1 to VALIDITY_MAX_MS')]
 
 
 @frame(0x20)
@@ -123,55 +131,57 @@ class Disarm(NamedTuple):
 
 @frame(0x22)
 class Clear(NamedTuple):
-    """Host: forget the latched faults whose cause is gone."""
+    """Host: clear the latched faults whose cause is gone."""
 
 
 @frame(0x23)
 class Home(NamedTuple):
-    """Host: look for the lower limit switch and give the counts their origin there."""
+    """Host: move to the lower limit switch and set the origin of the counts there."""
 
-    joint: Annotated[Joint, u8('', 'which', choices=Joint)]
+    joint: Annotated[Joint, u8('', 'joint', choices=Joint)]
 
 
 @frame(0x24)
 class Zero(NamedTuple):
-    """Host: the joint stands here; give the counts their origin by this."""
+    """Host: set the counts of the joint at its present position."""
 
-    joint: Annotated[Joint, u8('', 'which', choices=Joint)]
-    counts: Annotated[int, i32('counts', 'that the encoder shall read here')]
+    joint: Annotated[Joint, u8('', 'joint', choices=Joint)]
+    counts: Annotated[int, i32('counts', 'new counts at the present position')]
 
 
 @frame(0x25)
 class Param(NamedTuple):
-    """Host: read or write a parameter; the value in force comes back in `value` of the ACK."""
+    """Host: read or write a parameter; `value` of the ACK is the value in force."""
 
     access: Annotated[Access, u8('', 'read or write', choices=Access)]
-    parameter: Annotated[Parameter, u8('', 'which', choices=Parameter)]
-    value: Annotated[int, i32('', 'to be written, in the unit of the parameter; read: 0')]
+    parameter: Annotated[Parameter, u8('', 'parameter', choices=Parameter)]
+    value: Annotated[int, i32('', 'new value, in the unit of the parameter; read: 0')]
 
 
 @with_layout
 class Segment(NamedTuple):
-    """A piece of a profile: constant inputs."""
+    """Segment of a profile: constant inputs."""
 
     duration: Annotated[int, u32('us', 'SEGMENT_MIN_US to SEGMENT_MAX_US')]
-    duty: Annotated[float, i16('1', 'of the DC motor: -1 to 1 of the supply', per_unit=10_000)]
-    step_rate: Annotated[float, i32('steps/s', 'of the stepper, in pulses', per_unit=1000)]
+    duty: Annotated[
+        float, i16('1', 'duty of the DC motor: -1 to 1 of the supply', per_unit=10_000)
+    ]
+    step_rate: Annotated[float, i32('steps/s', 'pulse rate of the stepper', per_unit=1000)]
 
 
 @frame(0x26)
 class ProfileLoad(NamedTuple):
-    """Host: a chunk of a profile; `first` = 0 begins anew."""
+    """Host: a chunk of a profile; `first` = 0 begins a new profile."""
 
-    first: Annotated[int, u16('', 'place of the first segment of this chunk')]
-    total: Annotated[int, u16('', 'segments of the profile, 1 to PROFILE_CAPACITY')]
+    first: Annotated[int, u16('', 'index of the first segment of this chunk')]
+    total: Annotated[int, u16('', 'number of segments of the profile, 1 to PROFILE_CAPACITY')]
     crc: Annotated[int, u32('', 'CRC-32 over the bytes of all segments of the profile')]
     segments: Annotated[
         tuple,
         records(
             Segment,
             vocabulary.CONSTANTS['SEGMENTS_PER_CHUNK'][0],
-            'from `first` on, up to `total`; those beyond are zero',
+            'segments from `first` up to `total`; unused ones are zero',
         ),
     ]
 
@@ -180,14 +190,14 @@ class ProfileLoad(NamedTuple):
 class ProfileStart(NamedTuple):
     """Host: play the profile."""
 
-    crc: Annotated[int, u32('', 'of the profile that is meant')]
+    crc: Annotated[int, u32('', 'CRC of the profile')]
 
 
 @frame(0x28)
 class Stream(NamedTuple):
-    """Host: how often to send TELEMETRY; the rate in force comes back in `value` of the ACK."""
+    """Host: set the rate of TELEMETRY; `value` of the ACK is the rate in force."""
 
-    rate: Annotated[int, u16('Hz', '0: none; else a divisor of CONTROL_RATE_HZ')]
+    rate: Annotated[int, u16('Hz', '0: none; otherwise a divisor of CONTROL_RATE_HZ')]
 
 
 @frame(0x2F)
@@ -197,90 +207,94 @@ class Estop(NamedTuple):
 
 @frame(0x81)
 class HelloAck(NamedTuple):
-    """Board: who it is; the header has the new session. Layout fixed for all versions."""
+    """Board: its identity; the header has the new session. Layout fixed for all versions."""
 
     major: Annotated[int, u8('', 'protocol version of the board')]
-    minor: Annotated[int, u8('', 'grows with what is only added')]
+    minor: Annotated[int, u8('', 'increases with compatible additions')]
     schema_crc: Annotated[int, u32('', 'SCHEMA_CRC of the board')]
-    nonce: Annotated[int, u32('', 'of the HELLO that is answered')]
-    boot_id: Annotated[int, u32('', 'another one after each boot')]
+    nonce: Annotated[int, u32('', 'nonce of the HELLO')]
+    boot_id: Annotated[int, u32('', 'different after each boot')]
     uid: Annotated[bytes, raw(12, 'unique number of the processor')]
     firmware: Annotated[int, u32('', 'version: major * 65536 + minor * 256 + patch')]
-    back_end: Annotated[BackEnd, u8('', 'what answers', choices=BackEnd)]
-    reset_cause: Annotated[ResetCause, u8('', 'of this boot', choices=ResetCause)]
-    counts_per_turn: Annotated[int, u16('counts', 'of both encoders')]
-    steps_per_turn: Annotated[int, u16('steps', 'pulses of a turn of the stepper')]
-    control_rate: Annotated[int, u16('Hz', 'control steps')]
+    back_end: Annotated[BackEnd, u8('', 'implementation of the board', choices=BackEnd)]
+    reset_cause: Annotated[ResetCause, u8('', 'cause of this boot', choices=ResetCause)]
+    counts_per_turn: Annotated[int, u16('counts', 'counts per turn of both encoders')]
+    steps_per_turn: Annotated[int, u16('steps', 'pulses per turn of the stepper')]
+    control_rate: Annotated[int, u16('Hz', 'rate of the control steps')]
 
 
 @frame(0x82)
 class Ack(NamedTuple):
-    """Board: answer to a command."""
+    """Board: response to a command."""
 
     command: Annotated[int, u8('', 'id of the command')]
-    result: Annotated[Result, u8('', 'what became of it', choices=Result)]
-    command_sequence: Annotated[int, u16('', 'of the command')]
-    state: Annotated[State, u8('', 'afterwards', choices=State)]
-    faults: Annotated[Fault, u16('bits', 'latched afterwards', choices=Fault)]
-    value: Annotated[int, i32('', 'depends on command and result, see Acknowledgements; else 0')]
+    result: Annotated[Result, u8('', 'result of the command', choices=Result)]
+    command_sequence: Annotated[int, u16('', 'sequence number of the command')]
+    state: Annotated[State, u8('', 'state after it', choices=State)]
+    faults: Annotated[Fault, u16('bits', 'latched faults after it', choices=Fault)]
+    value: Annotated[int, i32('', 'depends on command and result, see Acknowledgements')]
 
 
 @frame(0x83)
 class TimeReply(NamedTuple):
-    """Board: its clock when TIME came and when this left."""
+    """Board: its clock at the reception of TIME and at this transmission."""
 
-    token: Annotated[int, u32('', 'of the TIME')]
+    token: Annotated[int, u32('', 'token of the TIME')]
     received: Annotated[int, u32('us', 'board clock, wraps at 2^32')]
     sent: Annotated[int, u32('us', 'board clock, wraps at 2^32')]
 
 
 @frame(0x90)
 class Telemetry(NamedTuple):
-    """Board, as often as STREAM says: one control step."""
+    """Board, at the rate of STREAM: one control step."""
 
     time: Annotated[int, u32('us', 'board clock at the start of the step, wraps at 2^32')]
-    slide_counts: Annotated[int, i32('counts', 'encoder of the slide, grows with duty')]
-    turn_counts: Annotated[int, i32('counts', 'encoder of the turn, grows with the step rate')]
+    slide_counts: Annotated[int, i32('counts', 'encoder of the slide; positive duty increases it')]
+    turn_counts: Annotated[
+        int, i32('counts', 'encoder of the turn; a positive step rate increases it')
+    ]
     adc_root: Annotated[int, u16('counts', 'root flex sensor, sum of ADC_CONVERSIONS')]
     adc_tip: Annotated[int, u16('counts', 'tip flex sensor, sum of ADC_CONVERSIONS')]
-    duty: Annotated[float, i16('1', 'applied to the DC motor', per_unit=10_000)]
-    step_position: Annotated[int, i32('steps', 'pulses sent since boot, with their sign')]
-    step_rate: Annotated[float, i32('steps/s', 'of the pulses now, on the ramp', per_unit=1000)]
-    state: Annotated[State, u8('', 'of the board', choices=State)]
+    duty: Annotated[float, i16('1', 'duty applied to the DC motor', per_unit=10_000)]
+    step_position: Annotated[int, i32('steps', 'sum of the pulses since boot, with sign')]
+    step_rate: Annotated[float, i32('steps/s', 'present pulse rate, on the ramp', per_unit=1000)]
+    state: Annotated[State, u8('', 'state of the board', choices=State)]
     inputs: Annotated[Input, u8('bits', 'switches, button, homed joints', choices=Input)]
-    faults: Annotated[Fault, u16('bits', 'latched', choices=Fault)]
-    setpoint_sequence: Annotated[int, u16('', 'of the last SETPOINT that was taken')]
-    current: Annotated[float, i16('A', 'of the DC motor', per_unit=1000)]
+    faults: Annotated[Fault, u16('bits', 'latched faults', choices=Fault)]
+    setpoint_sequence: Annotated[int, u16('', 'sequence number of the last accepted SETPOINT')]
+    current: Annotated[float, i16('A', 'current of the DC motor', per_unit=1000)]
 
 
 @frame(0x91)
 class Health(NamedTuple):
     """Board, 10 Hz: counters since boot; they wrap at 2^32."""
 
-    uptime: Annotated[int, u32('ms', 'since boot')]
-    frames: Annotated[int, u32('', 'taken')]
-    crc_errors: Annotated[int, u32('', 'chunks between zeros that were no frame: CRC, stuffing')]
-    length_errors: Annotated[int, u32('', 'frames with a right CRC and a wrong length')]
-    unknown_ids: Annotated[int, u32('', 'frames with a right CRC and an id not for the board')]
-    framing_errors: Annotated[int, u32('', 'bytes that the port marked as damaged')]
-    overruns: Annotated[int, u32('', 'bytes that came faster than they were read')]
-    refused: Annotated[int, u32('', 'set points that were not taken')]
-    last_refusal: Annotated[Result, u8('', 'why the last of them was not', choices=Result)]
+    uptime: Annotated[int, u32('ms', 'time since boot')]
+    frames: Annotated[int, u32('', 'accepted frames')]
+    crc_errors: Annotated[int, u32('', 'byte groups between zeros with a wrong CRC or stuffing')]
+    length_errors: Annotated[int, u32('', 'frames with a correct CRC and a wrong length')]
+    unknown_ids: Annotated[int, u32('', 'frames with a correct CRC and an unknown id')]
+    framing_errors: Annotated[
+        int, u32('', 'bytes with a framing, parity or noise error of the port')
+    ]
+    overruns: Annotated[int, u32('', 'bytes lost because reading was too slow')]
+    refused: Annotated[int, u32('', 'rejected set points')]
+    last_refusal: Annotated[Result, u8('', 'reason of the last rejection', choices=Result)]
     late_steps: Annotated[int, u32('', 'control steps that started more than 1 ms late')]
     longest_step: Annotated[int, u32('us', 'longest control step')]
-    dropped_frames: Annotated[int, u32('', 'that were not sent because the port was busy')]
-    lost_events: Annotated[int, u32('', 'for which there was no room')]
+    dropped_frames: Annotated[int, u32('', 'frames dropped because the port was busy')]
+    lost_events: Annotated[int, u32('', 'events lost because the queue was full')]
 
 
 @frame(0x92)
 class Event(NamedTuple):
-    """Board: something happened; repeated until EVENT_ACK."""
+    """Board: an event; repeated until EVENT_ACK."""
 
-    number: Annotated[int, u16('', 'counts events since boot')]
-    time: Annotated[int, u32('us', 'board clock when it happened, wraps at 2^32')]
-    kind: Annotated[EventKind, u8('', 'what happened', choices=EventKind)]
-    state: Annotated[State, u8('', 'afterwards', choices=State)]
-    faults: Annotated[Fault, u16('bits', 'latched afterwards', choices=Fault)]
+    number: Annotated[int, u16('', 'number of the event since boot')]
+    time: Annotated[int, u32('us', 'board clock at the event, wraps at 2^32')]
+    kind: Annotated[EventKind, u8('', 'kind of event', choices=EventKind)]
+    state: Annotated[State, u8('', 'state after it', choices=State)]
+    faults: Annotated[Fault, u16('bits', 'latched faults after it', choices=Fault)]
     detail: Annotated[int, i32('', 'depends on kind, see Events')]
 
 

@@ -154,7 +154,7 @@ def _parameters():
 
 def _faults():
     return _rows(
-        ('bit', 'fault', 'cause', 'watched', 'CLEAR takes it away', 'remedy'),
+        ('bit', 'fault', 'cause', 'monitored', 'CLEAR removes it', 'remedy'),
         [
             (
                 int(fault).bit_length() - 1,

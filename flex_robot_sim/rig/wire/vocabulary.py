@@ -9,19 +9,25 @@ from typing import NamedTuple
 
 # Names and values are copied to the C header unchanged.
 CONSTANTS = {
-    'CONTROL_RATE_HZ': (1000, 'control steps of the board, and most telemetry, in a second'),
-    'WATCHDOG_MS': (100, 'without a set point, after which the motors stop and the fault latches'),
+    'CONTROL_RATE_HZ': (1000, 'control steps per second; upper limit of the telemetry rate'),
+    'WATCHDOG_MS': (
+        100,
+        'time without a set point after which the motors stop and the fault latches',
+    ),
     'VALIDITY_MAX_MS': (100, 'longest validity of a set point'),
-    'EVENT_REPEAT_MS': (100, 'after which an event without acknowledgement is sent again'),
-    'EVENT_CAPACITY': (16, 'events that the board keeps until they are acknowledged'),
-    'HEALTH_PERIOD_MS': (100, 'between two HEALTH frames'),
-    'PROFILE_CAPACITY': (256, 'segments of the longest profile'),
-    'SEGMENTS_PER_CHUNK': (8, 'in one PROFILE_LOAD'),
+    'EVENT_REPEAT_MS': (100, 'period of the repetition of an event without acknowledgement'),
+    'EVENT_CAPACITY': (16, 'size of the queue of unacknowledged events'),
+    'HEALTH_PERIOD_MS': (100, 'period of HEALTH'),
+    'PROFILE_CAPACITY': (256, 'maximum number of segments of a profile'),
+    'SEGMENTS_PER_CHUNK': (8, 'segments of a PROFILE_LOAD'),
     'SEGMENT_MIN_US': (1000, 'shortest segment of a profile'),
     'SEGMENT_MAX_US': (60_000_000, 'longest segment of a profile'),
-    'LATE_LIMIT_US': (5000, 'by which a control step may start late while the motors are on'),
-    'DUTY_ONE': (10_000, 'duty on the wire that means full voltage'),
-    'ADC_CONVERSIONS': (16, 'of 12 bits that are added up for one reading of a flex sensor'),
+    'LATE_LIMIT_US': (5000, 'largest delay of a control step while the motors are on'),
+    'DUTY_ONE': (10_000, 'encoded duty of the full voltage'),
+    'ADC_CONVERSIONS': (
+        16,
+        'conversions of 12 bits that are summed for one reading of a flex sensor',
+    ),
 }
 # constants used by several modules
 CONTROL_RATE = CONSTANTS['CONTROL_RATE_HZ'][0]  # [Hz]
@@ -33,10 +39,10 @@ CONVERSIONS = CONSTANTS['ADC_CONVERSIONS'][0]
 class State(IntEnum):
     """State of the board."""
 
-    BOOT = 0  # self test; nothing is answered
+    BOOT = 0  # self test; no responses
     DISARMED = 1  # outputs off
     ARMED = 2  # outputs on; set points move the motors
-    HOMING = 3  # the board looks for a limit switch
+    HOMING = 3  # the board moves to a limit switch
     PROFILE = 4  # the board plays a profile
     FAULT = 5  # outputs off, latched until CLEAR
 
@@ -74,93 +80,93 @@ class FaultText(NamedTuple):
     clears: str  # condition for CLEAR
 
 
-ALWAYS, MOVING_ONLY, AT_ONCE = 'always', 'moving', 'at once'
+ALWAYS, MOVING_ONLY, IMMEDIATELY = 'always', 'moving', 'immediately'
 FAULTS = {
     Fault.WATCHDOG: FaultText(
-        'no set point was taken for WATCHDOG_MS',
+        'no set point was accepted for WATCHDOG_MS',
         MOVING_ONLY,
-        'see why the host stopped sending: its load, the cable, a refused set point',
-        AT_ONCE,
+        'check the load of the host, the cable, and rejected set points',
+        IMMEDIATELY,
     ),
     Fault.ESTOP_COMMAND: FaultText(
-        'the host sent ESTOP', ALWAYS, 'make the bench safe, then clear', AT_ONCE
+        'the host sent ESTOP', ALWAYS, 'make the bench safe, then clear', IMMEDIATELY
     ),
     Fault.ESTOP_INPUT: FaultText(
-        'the stop button is pressed or its wire is off',
+        'the stop button is pressed or its wire is broken',
         ALWAYS,
         'make the bench safe, release the button, then clear',
-        'once the button is released',
+        'after the button is released',
     ),
     Fault.LIMIT_SLIDE: FaultText(
         'a limit switch of the slide closed, or a profile ran into a limit',
         MOVING_ONLY,
         'clear, arm and move away; the board stops motion towards the limit',
-        AT_ONCE,
+        IMMEDIATELY,
     ),
     Fault.LIMIT_TURN: FaultText(
         'a limit switch of the turn closed, or a profile ran into a limit',
         MOVING_ONLY,
         'clear, arm and move away; the board stops motion towards the limit',
-        AT_ONCE,
+        IMMEDIATELY,
     ),
     Fault.ADC_ROOT: FaultText(
-        'the root flex sensor read a rail for ADC_TIME',
+        'the root flex sensor was at a rail for ADC_TIME',
         ALWAYS,
-        'look for an open or shorted divider, or take the sensor out of ADC_WATCH',
-        'once the reading is off the rail',
+        'check the divider for an open or a short circuit, or remove the sensor from ADC_WATCH',
+        'after the reading leaves the rail',
     ),
     Fault.ADC_TIP: FaultText(
-        'the tip flex sensor read a rail for ADC_TIME',
+        'the tip flex sensor was at a rail for ADC_TIME',
         ALWAYS,
-        'look for an open or shorted divider, or take the sensor out of ADC_WATCH',
-        'once the reading is off the rail',
+        'check the divider for an open or a short circuit, or remove the sensor from ADC_WATCH',
+        'after the reading leaves the rail',
     ),
     Fault.ENCODER_SLIDE: FaultText(
         'the count of the slide jumped by more than ENCODER_JUMP in a control step',
         ALWAYS,
-        'look at the shield and the plug of the encoder, then home again',
-        AT_ONCE,
+        'check the shield and the plug of the encoder, then home again',
+        IMMEDIATELY,
     ),
     Fault.ENCODER_TURN: FaultText(
         'the count of the turn jumped by more than ENCODER_JUMP in a control step',
         ALWAYS,
-        'look at the shield and the plug of the encoder, then home again',
-        AT_ONCE,
+        'check the shield and the plug of the encoder, then home again',
+        IMMEDIATELY,
     ),
     Fault.LOST_STEPS: FaultText(
         'encoder and step count of the turn differ by more than LOST_STEPS',
         MOVING_ONLY,
-        'accelerate less, look for what blocks the arm or slips on the axle',
-        AT_ONCE,
+        'reduce the acceleration; check for a blocked arm or a slipping axle',
+        IMMEDIATELY,
     ),
     Fault.STALL: FaultText(
         'duty of STALL_DUTY or more for STALL_TIME moved the slide less than STALL_COUNTS',
         MOVING_ONLY,
-        'look for what blocks the slide, the motor supply and the encoder',
-        AT_ONCE,
+        'check for a blocked slide; check the motor supply and the encoder',
+        IMMEDIATELY,
     ),
     Fault.OVERCURRENT: FaultText(
         'the motor current was above CURRENT_MAX for CURRENT_TIME',
         MOVING_ONLY,
-        'look for a blocked slide or a short, then clear',
-        AT_ONCE,
+        'check for a blocked slide or a short circuit, then clear',
+        IMMEDIATELY,
     ),
     Fault.HOMING: FaultText(
         'no limit switch was found within HOME_TIMEOUT',
         MOVING_ONLY,
-        'look at the switch and its wire, HOME_DUTY and HOME_RATE',
-        AT_ONCE,
+        'check the switch and its wire, HOME_DUTY and HOME_RATE',
+        IMMEDIATELY,
     ),
     Fault.LATE: FaultText(
         'a control step started more than LATE_LIMIT_US late',
         MOVING_ONLY,
-        'a fault of the firmware or a flooded port: report it with HEALTH',
-        AT_ONCE,
+        'defect of the firmware or overload of the port: report it with HEALTH',
+        IMMEDIATELY,
     ),
     Fault.SELF_TEST: FaultText(
         'memory, clock or converter failed the test at boot',
         ALWAYS,
-        'reset the board; change it if the fault returns',
+        'reset the board; replace it if the fault returns',
         'never: reset the board',
     ),
 }
@@ -180,10 +186,10 @@ class Input(IntFlag):
 
 
 class Result(IntEnum):
-    """Answer to a command."""
+    """Result of a command."""
 
     ACCEPTED = 0
-    WRONG_SESSION = 1  # not of the last HELLO, or there was none
+    WRONG_SESSION = 1  # not the session of the last HELLO, or no session
     READ_ONLY = 2  # the HELLO of this session had another major version or schema
     NOT_ARMED = 3
     LATCHED = 4  # a fault is latched: CLEAR, then ARM
@@ -191,9 +197,9 @@ class Result(IntEnum):
     MUST_DISARM = 6  # only with the outputs off
     OUT_OF_RANGE = 7  # value: index of the field in its frame, from 0
     NOT_HOMED = 8
-    OLD = 9  # sequence number of a command, or set point, that was overtaken
-    CAUSE_PERSISTS = 10  # CLEAR: the faults that stay are in `faults`
-    NO_PROFILE = 11  # none loaded, or another than the one meant
+    OLD = 9  # sequence number that is not newer
+    CAUSE_PERSISTS = 10  # CLEAR: `faults` has the remaining faults
+    NO_PROFILE = 11  # none loaded, or another CRC
     BAD_PROFILE = 12  # chunk out of order, or wrong CRC: load it again from the start
 
 
@@ -224,7 +230,7 @@ class EventKind(IntEnum):
 
 
 class ResetCause(IntEnum):
-    """Why the board booted."""
+    """Cause of the boot."""
 
     UNKNOWN = 0
     POWER = 1

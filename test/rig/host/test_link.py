@@ -104,9 +104,9 @@ def test_a_rejection_has_a_cause_and_a_remedy(peer, connect):
     with pytest.raises(CommandRefused) as caught:
         link.arm()
     assert str(caught.value) == (
-        'ARM was refused in FAULT: a fault is latched. Clear it, then arm (WATCHDOG: see why the '
-        'host stopped sending: its load, the cable, a refused set point; ADC_TIP: look for an '
-        'open or shorted divider, or take the sensor out of ADC_WATCH).'
+        'ARM was refused in FAULT: a fault is latched. Clear it, then arm (WATCHDOG: check the '
+        'load of the host, the cable, and rejected set points; ADC_TIP: check the divider for an '
+        'open or a short circuit, or remove the sensor from ADC_WATCH).'
     )
     assert caught.value.ack.result == Result.LATCHED
 
@@ -317,7 +317,7 @@ def test_a_fault_during_homing_is_an_error_with_its_remedy(peer, connect):
     count = link.event_count
     peer.state, peer.faults = State.FAULT, Fault.HOMING
     peer.event(1, EventKind.FAULT, Fault.HOMING)
-    with pytest.raises(RigError, match='^the board stopped. HOMING: look at the switch'):
+    with pytest.raises(RigError, match='^the board stopped. HOMING: check the switch'):
         link.keep_alive_until(EventKind.HOMED, PATIENCE, since=count)
 
 
