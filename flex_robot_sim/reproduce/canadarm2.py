@@ -42,7 +42,9 @@ from flex_robot_sim.simulation.simulation import Simulation
 from flex_robot_sim.util.share import shipped_robots
 
 ROBOT, VARIED = 'canadarm2', ('stiffness', 'rotor_inertia')
-VARIANT = 'EA as printed, shapes of a clamped-free beam, and ends of links that turn by 1 + theta~'
+VARIANT = (
+    'EA as printed, shapes of a clamped-free beam, and ends of links that rotate by 1 + theta~'
+)
 START = {'shoulder_pitch': 0.4 * np.pi, 'elbow_pitch': -0.4 * np.pi}  #           [rad]
 ROTORS = (2.0, 5.0, 10.0, 15.0)  # J n^2 of every joint                  [kg m2]
 STIFFNESSES = (0.60e6, 1.33e6, 2.66e6, 5.00e6)  # of every joint                    [N m/rad]
@@ -235,8 +237,8 @@ def comparisons(
                 '%',
                 LINE_WIDTH,
                 lower=100 * LINE_FRACTION,
-                reason='in a free fall the end of the boom hardly notices its rotors; a brake or '
-                'a torque may be behind the figures',
+                reason='in free fall the rotors hardly affect the end of the boom; the '
+                'figures may include a brake or a torque',
             )
         )
     rows.append(
@@ -273,7 +275,7 @@ def comparisons(
         'joint angles for four stiffnesses',
         'figures 14 to 18',
         'printed as pictures',
-        'the text says nothing about them',
+        'the text does not describe them',
     )
     yield not_comparable(
         'the falling arm',
@@ -300,10 +302,9 @@ def findings(nominal: Drop, seconds: float) -> Iterator[str]:
         yield f'the motion is lost at {end:.3g} of {seconds:g} s'
     if lossy_rows.size:
         yield (
-            'the energy of the arm, by our equations, is off by more than '
-            f'{100 * MAX_ENERGY_ERROR:g} % of the kinetic energy from '
-            f'{nominal.outline_time[lossy_rows[0]]:.3g} of {seconds:g} s on, and by at most '
-            f'{100 * nominal.energy_error.max():.3g} %'
+            f'from {nominal.outline_time[lossy_rows[0]]:.3g} of {seconds:g} s on, the energy balance '
+            f'of the arm is off by more than {100 * MAX_ENERGY_ERROR:g} % of the kinetic energy, '
+            f'at most by {100 * nominal.energy_error.max():.3g} %'
         )
 
 
@@ -352,7 +353,7 @@ def measured_effects(
         'shapes of a clamped-free beam': lambda: simulate_drop(
             nominal_arm(has_free_shapes=True), seconds
         ),
-        'ends of links turn by 1 + theta~': lambda: simulate_drop(
+        'ends of links rotate by 1 + theta~': lambda: simulate_drop(
             nominal_arm(), seconds, PAPER_MODEL
         ),
         'all three': lambda: combined,

@@ -54,11 +54,11 @@ from flex_robot_sim.util.exceptions import SimulationError
 from flex_robot_sim.util.settings import SimulationSettings
 
 ROBOT, VARIED, COMPARES_MODELS = 'dual_screw_arm', (), True
-VARIANT = 'equation (112) word by word: ends of links turn by (27), sections by (104)'
+VARIANT = 'equation (112) as printed: ends of links rotate by (27), sections by (104)'
 DEVIATIONS = {
-    'exact_end_rotation': 'ends of links turn by 1 + theta~ (27)',
-    'omits_section_gyroscopics': 'sections turn with their link (104)',
-    'keeps_energy': 'products of partial velocities of first order left out',
+    'exact_end_rotation': 'ends of links rotate by 1 + theta~ (27)',
+    'omits_section_gyroscopics': 'sections rotate with their link (104)',
+    'keeps_energy': 'without products of partial velocities of first order',
 }
 DURATION_S, STEP_S, STRIDE = 6.0, 1e-3, 1  # [s], [s], steps per sample: some rates vibrate fast
 START = np.array([0.0, np.pi / 6, 2 * np.pi / 3, np.pi / 6])
@@ -265,7 +265,7 @@ def measured_effects(arm: ArmModel, seconds: float, progress: Progress) -> tuple
         )
         for field in EquationVariant._fields
     ]
-    rows.append(('all of them, (112) word by word', PAPER))
+    rows.append(('all of them: (112) as printed', PAPER))
     for k, (deviation, variant) in enumerate(rows):
         run, _, _ = manoeuvre(
             arm, 'dual_screw', seconds, variant=partial(DualScrew, variant=variant)

@@ -81,8 +81,8 @@ EXAMPLE = Example(
     numbers,
     check_payload_mass,
     'joints, tip and its slope',
-    'the paper prints no E, I and levels of the torques; in the place of its figure 15, the '
-    'slope, stands the photograph of the bench',
+    'the paper prints no E, I and levels of the torques; its figure 15 is the '
+    'photograph of the bench instead of the slope',
     (
         f'torques {TORQUES[0]:g} and {TORQUES[1]:g} N m, turned round at {SWITCH_TIMES[0]:g} s '
         'and '

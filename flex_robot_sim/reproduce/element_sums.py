@@ -107,26 +107,26 @@ def comparisons(
         for count, error in zip((COARSE_ELEMENTS, FINE_ELEMENTS), errors[curve.name]):
             rows.append(
                 check_curves(
-                    f'{curve.name}, proposed way with {count} rigid elements in each finite '
-                    'element against the conventional way',
+                    f'{curve.name}, proposed method with {count} rigid elements in each finite '
+                    'element against the conventional method',
                     curve.place,
                     error,
-                    reason='nothing damps the vibration, and a small difference in frequency adds '
-                    'up to a phase',
+                    reason='the vibration is undamped, so a small difference in '
+                    'frequency accumulates to a phase',
                     paper='close resemblance',
                 )
             )
     yield from require_duration(example.seconds, seconds, rows)
     yield check_claim(
-        'highest rate of the arm with as many rigid elements as finite elements, over '
-        f'that with {FINE_ELEMENTS} times as many',
+        'highest rate of the arm with one rigid element in each finite element, over '
+        f'that with {FINE_ELEMENTS}',
         'equation (25)',
-        'one element is both',
+        'rigid and finite elements are the same',
         highest_frequency(arm, 1) / highest_frequency(arm, FINE_ELEMENTS),
         '',
         'print of a frequency with three digits',
         upper=1.005,
-        reason='a rigid element whose middle neither moves nor turns has no inertia',
+        reason='a rigid element with a fixed centre has no inertia',
     )
     yield example.check_printed(arm)
     yield not_comparable(

@@ -227,7 +227,7 @@ def measured_effects(
         ),
         ('one clamped-free shape in each direction, no torsion', reference, paper_shapes),
         (
-            'ends of links only shift (23), with these shapes',
+            'ends of links shift without rotation (23), with these shapes',
             paper_shapes,
             (
                 paper_arm,

@@ -30,7 +30,7 @@ FREQUENCY_RATIO = (4.6941 / 1.8751) ** 2  # of the second to the first clamped-f
 # the dominant line is below the first, the secondary line between both [Hz]
 MIN_SECONDARY, MAX_SECONDARY = 8.0, 20.0
 MIN_SAMPLES = 20  # of a spectrum
-GAINS_REASON = 'the gains of PD are not printed, and the line belongs to the closed loop'
+GAINS_REASON = 'the PD gains are not printed, and this frequency is that of the closed loop'
 
 
 class SpectralLines(NamedTuple):
@@ -60,7 +60,7 @@ def comparisons(
                 'rad',
                 LINE_FRACTION * abs(GOAL[k]),
                 LINE_WIDTH,
-                reason='without a term for the weight, PD sags',
+                reason='PD without gravity compensation sags',
             )
         )
     is_after_move = samples.time >= MOVE_DURATION - 1e-9
@@ -137,7 +137,7 @@ def comparisons(
             seconds,
             [
                 check_claim(
-                    'forward Euler at 1 ms, share of the run until it is lost',
+                    'forward Euler at 1 ms, share of the run with a finite state',
                     'section 7',
                     'stable',
                     100 * schemes.euler_fraction,
@@ -149,8 +149,8 @@ def comparisons(
                     'tip deflection by forward Euler at 1 ms against the default scheme',
                     'section 7',
                     schemes.euler_difference,
-                    'forward Euler takes damping away, so that the vibration lasts several '
-                    'times as long',
+                    'forward Euler reduces the damping, so the vibration lasts '
+                    'several times as long',
                     'correct',
                 ),
             ],
@@ -162,20 +162,20 @@ def comparisons(
         1e3 * longest_step(arm),
         'ms',
         5e-3,
-        reason='the numbers that the paper puts into (89) give 10.4 ms',
+        reason='the parameters of the paper in (89) give 10.4 ms',
     )
     yield not_comparable(
         'start of the tip along link 2',
         'section 7',
         -0.02,
-        'a strain of 2 %, which takes 0.94 MN: an offset of the measurement',
+        'a strain of 2 % requires 0.94 MN: an offset of the measurement',
         'm',
     )
     yield not_comparable(
         'measured joints, endpoint and torques',
         'figures 6 to 9 and 13',
         'printed as pictures',
-        'the text has no number of them',
+        'the text gives no numbers',
     )
 
 

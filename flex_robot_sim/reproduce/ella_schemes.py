@@ -63,7 +63,7 @@ def compare_schemes(
         Number(
             'first frequency, sections turn what they carry', _first_frequency(arm, True), 'Hz'
         ),
-        Number('the same, ends only shift it', _first_frequency(arm, False), 'Hz'),
+        Number('the same, ends of links without rotation', _first_frequency(arm, False), 'Hz'),
     ]
     default = simulate(arm, effort, q, 0 * q, STEP_S, seconds, stride=1, servo=controller.servo)
 

@@ -56,7 +56,7 @@ def make_table(facts: Mapping[str, Any]) -> str:
         rows = [
             f'From `{COMMANDS[EFFECTS].format(name)}`:',
             '',
-            '| deviation | moves | by |',
+            '| deviation | quantity | change |',
             '|---|---|---|',
         ]
         rows += [
@@ -67,7 +67,7 @@ def make_table(facts: Mapping[str, Any]) -> str:
     rows = [
         f'From `{COMMANDS[COMPARISONS].format(name)}`:',
         '',
-        '| place | what | paper | ours | tolerance | verdict |',
+        '| place | quantity | paper | ours | tolerance | verdict |',
         '|---|---|---|---|---|---|',
     ]
     for row in facts['comparisons']:

@@ -102,9 +102,9 @@ def run(progress: Progress, options: Options) -> Reproduction:
             LENGTH_RESOLUTION,
         ),
         check_exact(
-            'remote centre while joints 4 and 5 swing, largest way',
+            'remote centre while joints 4 and 5 swing, largest displacement',
             'section 2.5',
-            'stands still',
+            'is fixed',
             centre_drift[is_at_rest].max(),
             'm',
             LENGTH_RESOLUTION,
@@ -113,7 +113,7 @@ def run(progress: Progress, options: Options) -> Reproduction:
             'geometry of the mechanism',
             'figure 5',
             'printed as a picture',
-            'the text has its joints and no lengths',
+            'the text gives joints, but no lengths',
         ),
     )
     numbers = (

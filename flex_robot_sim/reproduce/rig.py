@@ -91,7 +91,7 @@ def run(progress: Progress, options: Options) -> Reproduction:
             float(samples.time[-1]),
             subprogress(progress, 0.4, 1.0),
             remarks=dict.fromkeys(
-                PAPER_FORMULATIONS, 'in the place of the model; dry friction is smoothed'
+                PAPER_FORMULATIONS, 'instead of the model; dry friction is smoothed'
             ),
         )
         frictionless = experiment._replace(arm=load(frictionless_text()))
@@ -162,7 +162,7 @@ def comparisons(samples: BenchAndModel, seconds: float) -> Iterator[PaperCompari
             'closely matching',
             100 * abs(model / bench - 1),
             '%',
-            'what the paper calls very small: "about 3.5 %"',
+            '"very small" in the paper: "about 3.5 %"',
             upper=3.55,
         )
     )
@@ -171,13 +171,13 @@ def comparisons(samples: BenchAndModel, seconds: float) -> Iterator[PaperCompari
         'a real bench',
         'section 4',
         'photograph and curves',
-        'the bench is emulated: how far it is off says how such errors show',
+        'the bench is emulated, with chosen errors',
     )
     yield not_comparable(
         'values of the curves',
         'figures 17 to 22',
         'printed as pictures',
-        'the text has no number of them',
+        'the text gives no numbers',
     )
 
 

@@ -59,7 +59,7 @@ FIGURES = (
     ('figure_5', 'Fig. 5: w0 above 3 rad/s', (8.0, 10.0)),
 )
 ROBOT, VARIED = 'spin_up_8m', ()
-VARIANT = 'shapes of a clamped-free beam, and ends of links that turn by 1 + theta~'
+VARIANT = 'shapes of a clamped-free beam, and ends of links that rotate by 1 + theta~'
 DIVERGED_LAG = 16.0  # lag at which a model counts as diverged                   [m]
 MAX_DRAWN_LAG = 1.6  # larger lags are not drawn                                 [m]
 # largest lag [m] from two other programs, converged to about 5e-4; the same without shortening
@@ -188,7 +188,7 @@ def comparisons(
             '',
             'a resonance stands out',
             lower=1.0,
-            reason='nothing excites the beam at the rate at which it turns, and the shortening '
+            reason='no force excites the beam at its rotation rate, and the shortening '
             'raises its frequency with that rate',
         )
     )
@@ -197,7 +197,7 @@ def comparisons(
         'curves of figures 3 to 5',
         'figures 3 to 5',
         'printed as pictures',
-        'the text has no number of them',
+        'the text gives no numbers',
     )
 
 
@@ -241,7 +241,7 @@ def measured_effects(options: Options, seconds: float, progress: Progress) -> tu
     for k, (deviation, arm, variant) in enumerate(
         (
             ('shapes of a clamped-free beam', paper_arm, None),
-            ('ends of links turn by 1 + theta~', options.load_arm(beam_text()), PAPER_MODEL),
+            ('ends of links rotate by 1 + theta~', options.load_arm(beam_text()), PAPER_MODEL),
             ('both', paper_arm, PAPER_MODEL),
         )
     ):

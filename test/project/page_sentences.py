@@ -1,4 +1,4 @@
-"""Sentences of the pages in Markdown: no code, tables, formulas, headings or addresses of links."""
+"""Sentences of pages in Markdown, without code, tables, formulas, headings and addresses."""
 
 import re
 from collections.abc import Iterator
@@ -17,7 +17,10 @@ def without_blocks(page: str) -> str:
         r'^#.*?$',
     ):
         page = re.sub(
-            pattern, lambda found: '\n' * found[0].count('\n'), page, flags=re.DOTALL | re.MULTILINE
+            pattern,
+            lambda found: '\n' * found[0].count('\n'),
+            page,
+            flags=re.DOTALL | re.MULTILINE,
         )
     return page
 

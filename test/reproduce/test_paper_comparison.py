@@ -111,7 +111,8 @@ def test_effects_of_a_variant_have_a_table():
     )
     facts = summary('canadarm2', reproduction, (), 1.0, 1.0, 'paper')
     assert make_table(facts) == (
-        'From `flexsim reproduce canadarm2 --variant paper`:\n\n| deviation | moves | by |\n'
+        'From `flexsim reproduce canadarm2 --variant paper`:\n\n'
+        '| deviation | quantity | change |\n'
         '|---|---|---|\n| EA as printed | v_y | 112 % of its range |\n'
         '| ends | v_y | 3 % of its range until the run ends at 2.21 s |\n'
         '\nThe motion is lost at 2.21 of 2.5 s.\n'
