@@ -302,8 +302,8 @@ def findings(nominal: Drop, seconds: float) -> Iterator[str]:
         yield f'the motion is lost at {end:.3g} of {seconds:g} s'
     if lossy_rows.size:
         yield (
-            f'from {nominal.outline_time[lossy_rows[0]]:.3g} of {seconds:g} s on, the energy balance '
-            f'of the arm is off by more than {100 * MAX_ENERGY_ERROR:g} % of the kinetic energy, '
+            f'from {nominal.outline_time[lossy_rows[0]]:.3g} of {seconds:g} s on, the energy '
+            f'balance is off by more than {100 * MAX_ENERGY_ERROR:g} % of the kinetic energy, '
             f'at most by {100 * nominal.energy_error.max():.3g} %'
         )
 

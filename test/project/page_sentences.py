@@ -6,9 +6,20 @@ from collections.abc import Iterator
 ABBREVIATIONS = r'\b(?:et al|e\.g|i\.e|vs|cf|Figs?|Eqs?|pp|Sec|No)\.'
 
 
+def without_code(page: str) -> str:
+    """Return a page with empty lines in place of code, and without code in its lines."""
+    page = re.sub(r'^( *)```.*?^ *```', _empty_lines, page, flags=re.DOTALL | re.MULTILINE)
+    return re.sub(r'``?[^`\n]*``?', '', page)
+
+
+def _empty_lines(found):
+    return '\n' * found[0].count('\n')
+
+
 def without_blocks(page: str) -> str:
     """Return a page with empty lines in place of blocks that are not sentences."""
     for pattern in (
+        r'<!-- table: .*?<!-- end -->',  # generated
         r'<!--.*?-->',
         r'^( *)```.*?^ *```',
         r'^\$\$.*?^\$\$',

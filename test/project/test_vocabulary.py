@@ -1,8 +1,10 @@
-"""Names of the old private dialect do not come back: each has a word that engineers search for."""
+"""Names and pages have the words of the field, and sentences of the pages are short."""
 
 import ast
+import re
 
 import pytest
+from page_sentences import sentences, without_code, word_count
 from project_files import ROOT
 
 PACKAGE = ROOT / 'flex_robot_sim'
@@ -111,6 +113,23 @@ MODULES = {
     'nodes/reach': 'ros/network_exposure',
     'realtime/beat': 'realtime/rate_gate',
 }
+# words of the pages: pattern -> what to write
+IN_PAGES = {
+    r'who(?:ever|m)?|(?:no|some|any|every)(?:body|one)': 'the component, you',
+    r'beside': 'next to, in parallel with, compared with',
+    r'likewise': 'the same applies to',
+    r'rings|ringing|rang': 'residual vibration, vibrates',
+    r'told|tells?': 'determines, reports, prints',
+    r'leads|led': 'is prescribed, causes, shows',
+    r'judges?|judged|judging': 'reference, independent check',
+    r'at will|for good|in vain|by itself|anew': '(leave out)',
+}
+PAGES = [
+    'README.md',
+    'CHANGELOG.rst',
+    *sorted(str(path.relative_to(ROOT)) for path in (ROOT / 'docs').rglob('*.md')),
+]
+MAX_WORDS = 25  # of a sentence
 
 
 def names_of(path):
@@ -156,3 +175,38 @@ def test_an_old_name_is_found(tmp_path):
     names = EVERYWHERE | IN_DYNAMICS
     found = [(name, line) for name, line in names_of(path) if name in names]
     assert found == [('is_led', 1), ('felt', 2)]
+
+
+def old_words(page):
+    """Return a line for each word of a page that has a better one."""
+    return [
+        f'{number}: {word}: write {better}'
+        for number, line in enumerate(without_code(page).splitlines(), 1)
+        for pattern, better in IN_PAGES.items()
+        for word in re.findall(rf'\b(?:{pattern})\b', line, re.IGNORECASE)
+    ]
+
+
+@pytest.mark.parametrize('page', PAGES)
+def test_pages_have_words_of_the_field(page):
+    assert old_words((ROOT / page).read_text('utf-8')) == []
+
+
+@pytest.mark.parametrize('page', [page for page in PAGES if page.endswith('.md')])
+def test_sentences_of_pages_are_short(page):
+    assert [
+        f'{line}: {word_count(sentence)} words: {sentence}'
+        for line, sentence in sentences((ROOT / page).read_text('utf-8'))
+        if word_count(sentence) > MAX_WORDS
+    ] == []
+
+
+def test_old_words_and_long_sentences_are_found():
+    page = 'The arm *rings*, which `told` the user.\n\n```\nwho\n```\nIt tells\nnobody.\n'
+    assert [line.partition(': write')[0] for line in old_words(page)] == [
+        '1: rings',
+        '6: tells',
+        '7: nobody',
+    ]
+    text = f'# A heading\n\n- One. {"word " * 26}end [with a link](to/a%20page.md).\n\n| a | b |\n'
+    assert [(line, word_count(one)) for line, one in sentences(text)] == [(3, 1), (3, 30)]

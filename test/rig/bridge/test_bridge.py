@@ -376,7 +376,10 @@ def test_the_report_describes_link_and_board(bench, emulator):
         ('SPEED=3', 'no parameter "SPEED". Known: '),
         ('DUTY_MAX', '"DUTY_MAX" is not NAME=VALUE with a whole number'),
         ('DUTY_MAX=1.5', '"DUTY_MAX=1.5" is not NAME=VALUE with a whole number'),
-        ('CURRENT_MAX=30001', 'CURRENT_MAX=30001 must be 0 to 30000: of the DC motor [mA]'),
+        (
+            'CURRENT_MAX=30001',
+            'CURRENT_MAX=30001 must be 0 to 30000: largest current of the DC motor [mA]',
+        ),
         ('TURN_REVERSED=2', 'TURN_REVERSED=2 must be 0 to 1: 1: the encoder falls'),
     ],
 )

@@ -171,15 +171,15 @@ def test_an_unknown_word_stays_a_number():
     [
         (
             Setpoint(Mode.DRIVE, 3.5, 0.0, 50),
-            'Setpoint: duty = 3.5 must be -3.2768 to 3.2767: of the DC motor: -1 to 1 of the '
-            'supply.',
+            'Setpoint: duty = 3.5 must be -3.2768 to 3.2767: duty of the DC motor: -1 to 1 of '
+            'the supply.',
         ),
         (
             Setpoint(Mode.DRIVE, 0.0, math.nan, 50),
-            'Setpoint: step_rate = nan must be -2147483.648 to 2147483.647 steps/s: of the '
-            'stepper, in pulses.',
+            'Setpoint: step_rate = nan must be -2147483.648 to 2147483.647 steps/s: pulse rate '
+            'of the stepper.',
         ),
-        (Time('soon'), "Time: token = 'soon' must be 0 to 4294967295: comes back in TIME_REPLY."),
+        (Time('soon'), "Time: token = 'soon' must be 0 to 4294967295: returned in TIME_REPLY."),
         (
             protocol.ProfileLoad(0, 9, 0, (protocol.Segment(1000, 0.0, 0.0),) * 9),
             'must be at most 8 records',
@@ -266,13 +266,13 @@ def test_page_and_host_have_the_same_timeouts():
     page, link = ' '.join(generate.PAGE.read_text(encoding='utf-8').split()), LinkSettings()
     words = {5: 'five'}
     assert (
-        f'waits for its ACK ({link.ack_timeout * 1000:g} ms), and sends the same bytes again '
-        f'if none comes ({words[link.repetitions]} times)' in page
+        f'waits {link.ack_timeout * 1000:g} ms for its ACK. Without an ACK it repeats the same '
+        f'bytes, up to {words[link.repetitions]} times.' in page
     )
     watchdog, rate = (CONSTANTS[name][0] for name in ('WATCHDOG_MS', 'CONTROL_RATE_HZ'))
-    assert f'WATCHDOG_MS less one control step, {watchdog - 1000 // rate} ms,' in page
+    assert f'{watchdog - 1000 // rate} ms is WATCHDOG_MS less one control step' in page
     assert f'the wrap after {2**32 / 60e6:.1f} minutes' in page
-    assert 5 <= link.time_rate <= 10 and 'Host, 5-10 Hz: what is your clock' in page
+    assert 5 <= link.time_rate <= 10 and 'Host, 5-10 Hz: request the clock of the board' in page
 
 
 def test_the_header_compiles_and_its_structs_have_the_lengths_of_the_wire(tmp_path):
