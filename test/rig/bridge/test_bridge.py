@@ -380,7 +380,7 @@ def test_the_report_describes_link_and_board(bench, emulator):
             'CURRENT_MAX=30001',
             'CURRENT_MAX=30001 must be 0 to 30000: largest current of the DC motor [mA]',
         ),
-        ('TURN_REVERSED=2', 'TURN_REVERSED=2 must be 0 to 1: 1: the encoder falls'),
+        ('TURN_REVERSED=2', 'TURN_REVERSED=2 must be 0 to 1: 1: a positive step rate'),
     ],
 )
 def test_an_invalid_board_parameter_is_rejected(word, message):
