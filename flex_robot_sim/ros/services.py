@@ -48,7 +48,7 @@ ZERO = Service(
     'bridge/zero',
     TRIGGER,
     'set the present position to `zero_pose`, which homes the joints; only while '
-    'disarmed and at rest',
+    'disarmed, as soon as they are at rest',
 )
 CLEAR = Service(
     'bridge/clear',
