@@ -28,36 +28,39 @@ class Service(NamedTuple):
 RESET = Service(
     'dynamics/reset',
     TRIGGER,
-    'return the arm to its initial state, at rest and without efforts; time '
-    'continues, because TF and controllers need a monotonic clock',
+    'returns the arm to its initial state, at rest and without efforts; time continues, '
+    'because a clock that jumps back breaks TF and controllers',
 )
-PAUSE = Service('dynamics/pause', SET_BOOL, 'true pauses, false continues')
+PAUSE = Service('dynamics/pause', SET_BOOL, 'true pauses the simulation, false resumes it')
 STEP = Service(
     'dynamics/step',
     TRIGGER,
-    'advance by one `period`, while paused or in lockstep; the call returns after the'
-    ' command that responds to the new state',
+    'runs one `period`, while paused or in lockstep; returns when the command that answers '
+    'the new state has arrived',
 )
-HOLD = Service('controller/hold', TRIGGER, 'end every motion, and hold the present position')
+HOLD = Service(
+    'controller/hold', TRIGGER, 'ends every motion and holds the arm at its present position'
+)
 ENABLE = Service(
     'bridge/enable',
     SET_BOOL,
-    'arm or disarm; initially disarmed; the response names joints that are not homed',
+    'arms or disarms the bench, which is disarmed at the start; the response names joints '
+    'that are not homed',
 )
 ZERO = Service(
     'bridge/zero',
     TRIGGER,
-    'set the present position to `zero_pose`, which homes the joints; only while '
-    'disarmed, as soon as they are at rest',
+    'sets the present joint positions to `zero_pose`, which homes the joints; only while '
+    'disarmed and at rest',
 )
 CLEAR = Service(
     'bridge/clear',
     TRIGGER,
-    'clear latched faults whose cause is gone, or take over the board from another '
-    'host; the board stays disarmed',
+    'clears latched faults whose cause is gone, or takes the board back from another host; '
+    'the bench stays disarmed',
 )
 START_PROFILE = Service(
-    'bridge/start_profile', TRIGGER, 'play the received profile; only while armed and homed'
+    'bridge/start_profile', TRIGGER, 'plays the loaded profile; only while armed and homed'
 )
 
 SERVICES = tuple(item for item in [*globals().values()] if isinstance(item, Service))
