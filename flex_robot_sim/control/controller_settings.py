@@ -47,8 +47,8 @@ class ControllerSettings(Settings):
     )
     state_period: float = setting(
         2e-3,
-        'period of the joint states, and delay of the efforts, for the choice and the'
-        ' stability check of gains; 0: ideal loop',
+        'period of the joint states, and delay of the efforts, for the choice and the '
+        'stability check of gains; 0: ideal loop',
         's',
         at_least=0.0,
         live=True,
@@ -84,8 +84,8 @@ class ControllerSettings(Settings):
     servo: str = setting(
         'controller',
         'location of the position and velocity gains: the controller, or the drives '
-        'at every time step; drives requires a controller inside the dynamics process'
-        ' and feedback motor',
+        'at every time step; drives requires a controller inside the dynamics process '
+        'and feedback motor',
         choices=SERVOS,
     )
     state_timeout: float = setting(

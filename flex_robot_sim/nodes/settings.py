@@ -134,8 +134,8 @@ class TrajectoryActionSettings(Settings):
     )
     goal_tolerance: float = setting(
         0.1,
-        'largest distance from the goal at its end, for joints without a tolerance in'
-        ' the goal; 0: no limit',
+        'largest distance from the goal at its end, for joints without a tolerance in '
+        'the goal; 0: no limit',
         'rad, m',
         at_least=0.0,
     )

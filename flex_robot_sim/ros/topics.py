@@ -108,8 +108,8 @@ JOINT_STATES = Topic(
         PublishingNode(
             'bridge',
             'telemetry_rate',
-            'slide and turn from their encoders [m, rad; per s]; applied effort [N, N'
-            ' m], for the turn that of its model; 0 while the board plays a profile',
+            'slide and turn from their encoders [m, rad; per s]; applied effort [N, N '
+            'm], for the turn that of its model; 0 while the board plays a profile',
         ),
     ),
     subscribers=(
@@ -488,8 +488,8 @@ TRAJECTORY_STATUS = Topic(
             'controller',
             'on change',
             'state of a trajectory with a stamp: `stamp` [ns] and `state`, one of '
-            '`accepted`, `refused`, `replaced` and `completed`; the message gives the'
-            ' reason of a refusal',
+            '`accepted`, `refused`, `replaced` and `completed`; the message gives the '
+            'reason of a refusal',
         ),
     ),
     subscribers=(
@@ -550,8 +550,8 @@ DIAGNOSTICS = Topic(
             'controller',
             '1 Hz',
             'state (moving, settling, holding), joints that rest off their targets '
-            'with the reason, unsuitable gains, targets, rejected inputs, gaps of the'
-            ' joint states, updates at the effort limit, shaper and its added time, '
+            'with the reason, unsuitable gains, targets, rejected inputs, gaps of the '
+            'joint states, updates at the effort limit, shaper and its added time, '
             'feedback',
         ),
         PublishingNode(

@@ -268,8 +268,8 @@ class ShapingSettings(Settings):
     )
     shaper_by_pose: bool = setting(
         True,
-        'adapt the delays to the pose; false: use the delays for the pose at the time'
-        ' of the design',
+        'adapt the delays to the pose; false: use the delays for the pose at the time '
+        'of the design',
         live=True,
     )
 

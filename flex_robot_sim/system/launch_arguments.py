@@ -59,8 +59,8 @@ class SimulationArguments(SystemArguments):
 
     robot: str = setting(
         'two_link',
-        'URDF or xacro file, or name of a shipped robot; robot_description: the robot'
-        ' received on this topic',
+        'URDF or xacro file, or name of a shipped robot; robot_description: the robot '
+        'received on this topic',
     )
     params_file: str = setting(
         PARAMS_FILE,
@@ -155,8 +155,8 @@ class ShaperArguments(Settings):
 
     robot: str = setting(
         processes.TOPIC,
-        'URDF or xacro file, or name of a shipped robot; robot_description: the robot'
-        ' received on this topic; none: no robot, frequencies only',
+        'URDF or xacro file, or name of a shipped robot; robot_description: the robot '
+        'received on this topic; none: no robot, frequencies only',
     )
     xacro_arguments: str = setting(
         '', 'arguments of the xacro file, NAME:=VALUE, separated by spaces'

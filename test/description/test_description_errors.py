@@ -112,8 +112,8 @@ MISTAKES = {
     ),
     'too many segments': (
         in_beam(f'{SECTION}<modes segments="1001"/>'),
-        '5: segments = 1001 is no whole number from 1 to 1000. Give segments: number of flexible'
-        ' bodies in series that represent the beam.',
+        '5: segments = 1001 is no whole number from 1 to 1000. Give segments: number of flexible '
+        'bodies in series that represent the beam.',
     ),
     'too many coordinates': (
         in_beam(f'{SECTION}<elements count="51" torsion="0" stretch="all" segments="20"/>'),

@@ -57,8 +57,8 @@ class DriveSettings(Settings):
     )
     admittance_damping: float = setting(
         0.0,
-        'damping of the admittance model of the turn, in addition to the friction'
-        ' in the description',
+        'damping of the admittance model of the turn, in addition to the friction '
+        'in the description',
         'N m s/rad',
         at_least=0.0,
     )
