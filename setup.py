@@ -1,12 +1,31 @@
-"""All metadata of the package; `colcon build` and `pip install` both read it here."""
+"""
+Packaging for `colcon build` and `pip install`.
+
+package.xml states name, version, description, maintainer, licence and address of the repository.
+"""
 
 import os
+import re
 from glob import glob
 from pathlib import Path
+from xml.etree import ElementTree
 
 from setuptools import Distribution, find_packages, setup
 
-NAME = 'flex_robot_sim'
+FOLDER = Path(__file__).parent
+MANIFEST = ElementTree.parse(FOLDER / 'package.xml').getroot()
+NAME, VERSION, DESCRIPTION, DEVELOPERS, LICENSE, REPOSITORY = (
+    MANIFEST.findtext(word)
+    for word in ('name', 'version', 'description', 'maintainer', 'license', 'url')
+)
+EMAIL = MANIFEST.find('maintainer').get('email')
+
+
+def absolute_links(text):
+    """Return a page of the repository with links that work on the page of the registry, too."""
+    text = re.sub(r'(!\[[^\]]*\]\()(?!https?:|#)', rf'\g<1>{REPOSITORY}/raw/main/', text)
+    return re.sub(r'(?<=\]\()(?!https?:|#)', f'{REPOSITORY}/blob/main/', text)
+
 
 # What `ros2 launch` and `flexsim` find through the share folder, one line per source folder.
 SHARED_FOLDERS = ('config', 'config/layouts', 'config/robots', 'examples', 'launch', 'urdf')
@@ -28,23 +47,29 @@ class DistributionWithData(Distribution):
 setup(
     distclass=DistributionWithData,
     name=NAME,
-    version='0.1.0',
-    description='Robot arms whose links bend and twist and whose joints give, from one URDF',
-    long_description=Path(__file__).with_name('README.md').read_text('utf-8'),
+    version=VERSION,
+    description=DESCRIPTION,
+    long_description=absolute_links((FOLDER / 'README.md').read_text('utf-8')),
     long_description_content_type='text/markdown',
+    url=REPOSITORY,
+    project_urls={
+        'Changelog': f'{REPOSITORY}/blob/main/CHANGELOG.rst',
+        'Issues': f'{REPOSITORY}/issues',
+    },
     classifiers=[
         'Intended Audience :: Science/Research',
         'License :: OSI Approved :: Apache Software License',
         'Operating System :: POSIX :: Linux',
-        'Programming Language :: Python :: 3',
+        'Programming Language :: Python :: 3 :: Only',
+        *(f'Programming Language :: Python :: 3.{minor}' for minor in range(10, 14)),
         'Topic :: Scientific/Engineering :: Physics',
     ],
     keywords=['robotics', 'ROS 2', 'flexible links', 'flexible joints', 'input shaping', 'URDF'],
-    author='The flex_robot_sim developers',
-    author_email='flex_robot_sim@example.org',
-    maintainer='The flex_robot_sim developers',
-    maintainer_email='flex_robot_sim@example.org',
-    license='Apache-2.0',
+    author=DEVELOPERS,
+    author_email=EMAIL,
+    maintainer=DEVELOPERS,
+    maintainer_email=EMAIL,
+    license=LICENSE,
     python_requires='>=3.10',
     packages=find_packages(include=[NAME, f'{NAME}.*']),
     # so that type checkers of users look in here; and what pages are made of
@@ -61,7 +86,7 @@ setup(
         'lxml>=4.8',
         'matplotlib>=3.5',
         'mcap>=1.6',
-        'numba>=0.55',
+        'numba>=0.55,<0.69',  # tested: 0.55.1 (test/oldest.txt) to 0.68.1
         'numpy>=1.21',
         'pyserial>=3.5',
         'PyYAML>=5.4',
@@ -86,6 +111,7 @@ setup(
         'view': ['pycollada>=0.7', 'viser>=1.1.1,<1.2'],
         'colcon': ['colcon-core>=0.18', 'colcon-ros>=0.5'],
         'docs': ['furo', 'myst-parser>=3', 'sphinx>=7', 'sphinx-mathjax-offline'],
+        'release': ['twine>=6'],
         # robots of other people, for tests
         'robots': ['example-robot-data>=6.0', 'mujoco>=3.2'],
         'test': [
@@ -98,6 +124,7 @@ setup(
             'mypy>=2.4; python_version >= "3.11"',
             'pin>=3.0; python_version >= "3.11"',
             'mpmath',
+            'pandas',
             'pyarrow; python_version >= "3.11"',
             'pycollada>=0.7',
             'pytest',

@@ -7,7 +7,7 @@ Robot arms with flexible links and elastic joints, from one URDF.
     sim.advance_to(2.0)
 """
 
-from flex_robot_sim.version import __version__ as __version__
+__version__: str  # read from package.xml on first use
 
 TYPE_CHECKING = False  # True for static tools, as `typing` has it
 if TYPE_CHECKING:
@@ -118,6 +118,7 @@ _LATER = {
     'simulation.rollout': ('rollout',),
     'simulation.simulation': ('Simulation',),
     'simulation.simulation_log': ('SimulationLog',),
+    'version': ('__version__',),
 }
 _PACKAGES = ('control', 'feedback', 'identification', 'planning', 'shaping', 'sweeps')
 

@@ -1,3 +1,6 @@
-"""The version of the package, as in `package.xml` and `setup.py`."""
+"""The version of the package, as `package.xml` states it."""
 
-__version__ = '0.1.0'
+from flex_robot_sim.util.share import share_folder
+
+_MANIFEST = (share_folder() / 'package.xml').read_text('utf-8')
+__version__ = _MANIFEST.partition('<version>')[2].partition('<')[0]

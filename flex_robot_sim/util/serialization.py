@@ -14,7 +14,6 @@ from typing import Any, TypeVar
 import numpy as np
 
 from flex_robot_sim.util.exceptions import SettingError
-from flex_robot_sim.version import __version__
 
 FORMAT = 4  # of the states; raise it when fields of a state or their meaning change
 
@@ -25,19 +24,27 @@ class FormatStamp:
     """The format and version that a pickle is written in; loading it compares both."""
 
     def __reduce__(self):
-        return expect_same_format, (FORMAT, __version__)
+        return expect_same_format, format_and_version()
 
 
 STAMP = FormatStamp()
 
 
+def format_and_version() -> tuple[int, str]:
+    """Return what a pickle starts with."""
+    from flex_robot_sim.version import __version__  # a file, which a simulation does not need
+
+    return FORMAT, __version__
+
+
 def expect_same_format(format_number: int, version: str) -> FormatStamp:
     """Refuse a pickle of another format or version."""
-    if (format_number, version) != (FORMAT, __version__):
+    if (format_number, version) != format_and_version():
+        this_format, this_version = format_and_version()
         raise SettingError(
             f'this pickle was written by flex_robot_sim {version} (format {format_number}), and '
-            f'this is flex_robot_sim {__version__} (format {FORMAT}): write it again with this '
-            'version'
+            f'this is flex_robot_sim {this_version} (format {this_format}): write it again with '
+            'this version'
         )
     return STAMP
 

@@ -50,6 +50,7 @@ LAYERS = (
 # (room, room of the same row that it may import)
 NEIGHBOURS = {
     ('util', 'version'),
+    ('version', 'util'),
     ('planning', 'feedback'),
     ('environments', 'sweeps'),
     ('identification', 'rig'),
