@@ -14,21 +14,8 @@ from flex_robot_sim.cli import COMMANDS
 
 PYTHON = Path(sys.executable).resolve()  # not the one of a virtual environment
 TOOLS = (
-    'awk',
-    'cat',
-    'cksum',
-    'df',
-    'dirname',
-    'grep',
-    'mkdir',
-    'mount',
-    'readlink',
-    'rm',
-    'sh',
-    'tail',
-    'touch',
-    'uname',
-    'unshare',
+    *('awk', 'cat', 'cksum', 'cp', 'df', 'dirname', 'flock', 'grep', 'head', 'mkdir', 'mount'),
+    *('readlink', 'rm', 'sed', 'sh', 'tail', 'touch', 'tr', 'uname', 'unshare'),
 )
 FILES = {
     'pyproject.toml': """
@@ -74,14 +61,17 @@ def main():
     'test/test_it.py': 'def test_it(): pass',
     'docs/serve.py': 'import sys\nprint(*sys.argv[1:], sep="|")',
 }
-# what it needs then is in a registry, and larger than the disks that fill up here
-NEEDY = FILES['setup.py'].replace('NEEDS = []', "NEEDS = ['setuptools']")
+# this needs a package of the registry, which is larger than the disks that fill up here
+NEEDY = FILES['setup.py'].replace('NEEDS = []', "NEEDS = ['pygments']")
 NO_NETWORK = {
     'PIP_INDEX_URL': 'http://127.0.0.1:9',
     'PIP_CONFIG_FILE': os.devnull,
     'PIP_RETRIES': '0',
     'PIP_TIMEOUT': '2',
+    'UV_HTTP_RETRIES': '0',
+    'UV_NO_CACHE': '1',
 }
+NO_DOWNLOADS = {'UV_PYTHON_DOWNLOADS': 'never', 'UV_PYTHON_INSTALL_DIR': '/nowhere'}
 
 
 def installs(test):
@@ -96,30 +86,24 @@ class Machine:
 
     def __init__(self, folder):
         self.project, self.bin = folder / 'my project', folder / 'bin'
-        self.venv, self.log = self.project / '.venv', self.project / '.venv' / 'install.log'
         for name, text in FILES.items():
             (self.project / name).parent.mkdir(parents=True, exist_ok=True)
             (self.project / name).write_text(text)
-        for name in (
-            'run',
-            'test/oldest.txt',
-            *(
-                f'test/{name}.py'
-                for name in (
-                    'conftest',
-                    'parallel',
-                    'public_robots',
-                    'quick',
-                    'ros_here',
-                    'time_limit',
-                )
-            ),
-        ):
-            shutil.copy(ROOT / name, self.project / name)
+        for path in (ROOT / 'run', ROOT / 'package.xml', *(ROOT / 'test').glob('*.*')):
+            shutil.copy(path, self.project / path.relative_to(ROOT))
         self.bin.mkdir()
         for tool in filter(shutil.which, TOOLS):
             (self.bin / tool).symlink_to(shutil.which(tool))
-        foreign = ('PYTHON', 'ROS_', '_ROS_', 'AMENT_', 'COLCON_', 'LD_LIBRARY_', 'TMPDIR')
+        foreign = (
+            'PYTHON',
+            'VIRTUAL_ENV',
+            'ROS_',
+            '_ROS_',
+            'AMENT_',
+            'COLCON_',
+            'LD_LIBRARY_',
+            'TMPDIR',
+        )
         self.environment = {
             name: value for name, value in os.environ.items() if not name.startswith(foreign)
         }
@@ -153,20 +137,21 @@ class Machine:
         out, errors = process.communicate(timeout=300)
         return process.returncode, out, errors.splitlines()
 
-    def first_lines(self, venv='.venv'):
-        """Return what a first call says."""
-        version = sys.version.split()[0]
-        return [
-            f'run: making {self.project / venv} with Python {version}',
-            'run: installing flex_robot_sim and what it needs, about a minute',
-        ]
+    @property
+    def venv(self):
+        """Folder of the environment."""
+        return self.project / '.venv'
 
-    def full_disk(self, TMPDIR='/tmp'):
-        """Return the line about a full disk."""
+    def installs(self, venv='.venv'):
+        """Return the line of a call that installs."""
         return (
-            f'run: the disk of {self.project} or {TMPDIR} is full. Free 2 GB, then call '
-            f'./run again (log: {self.log}).'
+            'run: installing flex_robot_sim and its dependencies into '
+            f'{self.project / venv}, about a minute'
         )
+
+    def failure(self, problem):
+        """Return the line about a failed installation."""
+        return f'run: {problem}, then call ./run again (log: {self.project}/.venv.log).'
 
     def check(self, *messages, **environment):
         """Check that flexsim runs with words, folder and exit code intact, after `messages`."""
@@ -183,26 +168,18 @@ def machine(tmp_path):
 
 
 @pytest.fixture(scope='module')
-def ready(tmp_path_factory):
-    """Return a machine where the first call has been made."""
+def ready(tmp_path_factory, registry):
+    """Return a machine without uv, where the first call has been made."""
     machine = Machine(tmp_path_factory.mktemp('ready'))
     machine.add_python()
-    machine.check(*machine.first_lines())
+    machine.check(machine.installs())
     return machine
 
 
 @pytest.fixture(scope='module')
 def uv(ready, tmp_path_factory):
-    """Return the uv that the first call has installed, in a place of its own."""
-    return shutil.copy(ready.venv / 'bin' / 'uv', tmp_path_factory.mktemp('uv'))
-
-
-@pytest.fixture
-def ready_with_uv(ready, uv):
-    """Return the machine `ready`, meanwhile with uv on its PATH: to get it takes two seconds."""
-    ready.add_uv(uv)
-    yield ready
-    (ready.bin / 'uv').unlink()
+    """Return the uv that the first call has installed, in another folder."""
+    return shutil.copy(ready.project / '.venv-uv/bin/uv', tmp_path_factory.mktemp('uv'))
 
 
 @pytest.mark.parametrize('words', [(), ('--help',), ('-h',)])
@@ -214,106 +191,129 @@ def test_usage_needs_no_installation(machine, words):
     assert not machine.venv.exists()
 
 
-@pytest.mark.parametrize('before', ['exit 127', 'PATH= ; exec no-such-python', None])
-def test_without_a_working_python_one_line_says_so(machine, before):
+@pytest.mark.parametrize(
+    'before',
+    [None, 'exit 127', 'PATH= ; exec no-such-python', 'case $* in *venv*) exit 1 ;; esac'],
+)
+def test_without_uv_and_a_working_python_one_line_names_both(machine, before):
     if before:
-        machine.add_python(before=before)  # a shim that is there and fails
+        machine.add_python(before=before)  # a shim that fails, or Debian's Python without venv
     assert machine.run('demo') == (
         2,
         '',
         [
-            'run: no Python 3.10 or later found. Install one (Debian, Ubuntu: sudo apt install '
-            'python3 python3-venv), then call ./run again.'
+            machine.installs(),
+            'run: no uv found, and no python3 with the module venv to install it. Install one of '
+            'both (Debian, Ubuntu: sudo apt install python3-venv), then call ./run again.',
         ],
     )
 
 
-def test_too_old_a_python_does_not_count(machine, tmp_path):
-    (tmp_path / 'sitecustomize.py').write_text('import sys; sys.version_info = (3, 9, 7)')
-    machine.add_python(before=f'export PYTHONPATH={tmp_path}')
-    code, _, errors = machine.run('demo')
-    assert code == 2
-    assert errors[0].startswith('run: no Python 3.10 or later found.')
-
-
-@pytest.mark.parametrize('module', ['venv', 'ensurepip'])
-def test_without_venv_module_the_line_names_the_debian_package(machine, tmp_path, module):
-    (tmp_path / f'{module}.py').write_text('raise ImportError')
-    machine.add_python(before=f'export PYTHONPATH={tmp_path}')
-    assert machine.run('demo') == (
+@installs
+def test_without_a_python_that_uv_accepts_one_line_says_so(machine, uv):
+    machine.add_uv(uv)
+    assert machine.run('demo', **NO_DOWNLOADS) == (
         2,
         '',
         [
-            'run: python3 cannot make virtual environments. Install its venv module (Debian, '
-            'Ubuntu: sudo apt install python3-venv), then call ./run again.'
+            machine.installs(),
+            machine.failure(
+                'no Python 3.10 or later found, and uv cannot download one. Install it'
+            ),
         ],
     )
 
 
-def test_without_python_3_10_the_oldest_versions_are_declined(machine):
-    assert machine.run('test', '--oldest') == (
+@installs
+def test_without_python_3_10_the_oldest_versions_are_declined(machine, uv):
+    machine.add_uv(uv)
+    assert machine.run('test', '--oldest', **NO_DOWNLOADS) == (
         69,
         '',
-        ['run: no Python 3.10 found. Install one (apt, pyenv or uv), or leave --oldest to CI.'],
+        [
+            machine.installs('.venv-oldest'),
+            'run: no Python 3.10 found. Install one (apt, pyenv or uv), or leave --oldest to CI.',
+        ],
     )
 
 
-def test_sourced_ros_without_rclpy_is_told(machine):
+@installs
+def test_sourced_ros_without_rclpy_is_reported(machine, uv):
+    machine.add_uv(uv)
     machine.add_python(before='case $* in *rclpy*) exit 1 ;; esac')
     assert machine.run('demo', ROS_DISTRO='jazzy', AMENT_PREFIX_PATH='/opt/ros/jazzy') == (
         2,
         '',
         [
+            machine.installs('.venv-jazzy'),
             'run: ROS jazzy is sourced, but python3 cannot import its rclpy. Install rclpy, or '
-            'call ./run in a shell where ROS is not sourced.'
+            'call ./run in a shell where ROS is not sourced.',
         ],
     )
 
 
 def in_namespace(mount):
-    """Return the words that run a command after `mount`, seen by that command alone."""
+    """Return the words that run a command after `mount`, which no other process sees."""
     unshare = ['unshare', '--user', '--map-root-user', '--mount', 'sh', '-c']
     if subprocess.run([*unshare, 'true'], capture_output=True).returncode:
         pytest.skip('no mount namespaces here')
     return [*unshare, f'{mount} && exec "$@"', 'sh']
 
 
-def test_read_only_folder_is_told(machine):
-    machine.add_python()
+def test_read_only_folder_is_reported(machine):
     place = f'"{machine.project}"'
     mount = f'mount --bind {place} {place} && mount -o remount,bind,ro {place}'
     assert machine.run('demo', before=in_namespace(mount)) == (
         2,
         '',
         [
-            f'run: cannot write in {machine.project}: Read-only file system. Mend that or copy '
-            'the project elsewhere, then call ./run again.'
+            f'run: cannot write in {machine.project}: Read-only file system. Make it writable or '
+            'copy the project elsewhere, then call ./run again.'
         ],
     )
 
 
-@pytest.mark.parametrize('full', ['my project/.venv', 'tmp'])
-def test_full_disk_is_told(machine, tmp_path, full):
-    machine.add_python()
-    (tmp_path / full).mkdir()
-    mount = f'mount -t tmpfs -o size=1m none "{tmp_path / full}"'
-    environment = {'TMPDIR': str(tmp_path / 'tmp')} if full == 'tmp' else {}
+def check_full_disk(machine, mount, **environment):
     code, _, errors = machine.run('demo', before=in_namespace(mount), **environment)
-    assert (code, errors) == (2, [machine.first_lines()[0], machine.full_disk(**environment)])
+    place = f'the disk of {machine.project} or {environment.get("TMPDIR", "/tmp")} is full'
+    assert (code, errors) == (2, [machine.installs(), machine.failure(f'{place}. Free 2 GB')])
+
+
+@installs
+@pytest.mark.parametrize('has_uv', [True, False])
+def test_full_disk_of_the_project_is_reported(machine, uv, has_uv):
+    machine.add_python()
+    if has_uv:
+        machine.add_uv(uv)
+    place, copy = f'"{machine.project}"', f'"{machine.project}.copy"'
+    check_full_disk(
+        machine,
+        f'cp -r {place} {copy} && mount -t tmpfs -o size=1m none {place} && '
+        f'cp -r {copy}/. {place}',
+        UV_LINK_MODE='copy',
+    )
+
+
+@installs
+def test_disk_that_fills_up_later_is_reported_and_then_repaired(ready, tmp_path):
+    (ready.project / 'setup.py').write_text(NEEDY)
+    mount = f'mount -t tmpfs -o size=1m none "{tmp_path}"'
+    check_full_disk(ready, mount, TMPDIR=str(tmp_path), XDG_CACHE_HOME=str(tmp_path))
+    ready.check(ready.installs())
 
 
 @installs
 def test_second_call_installs_nothing(ready):
-    old = ready.log.stat().st_mtime_ns
-    assert not [*ready.venv.rglob('site-packages/pytest')]  # what only tests need
+    old = (ready.project / '.venv.log').stat().st_mtime_ns
+    assert not [*ready.venv.rglob('site-packages/pytest')]  # only tests need it
     assert (ready.venv / 'bin' / 'pip').exists()
     ready.check()
-    assert ready.log.stat().st_mtime_ns == old
+    assert (ready.project / '.venv.log').stat().st_mtime_ns == old
 
 
 @installs
 def test_arguments_of_test_go_to_pytest(ready):
-    for installs_first in (['run: installing the extras test,colcon,docs'], []):
+    for installs_first in ([ready.installs()], []):
         code, out, errors = ready.run('test', '-q', '-k', 'test_it')
         assert (code, errors) == (0, installs_first)
         assert out.splitlines()[-1].startswith('1 passed in ')
@@ -324,7 +324,7 @@ def test_arguments_of_test_go_to_pytest(ready):
 def test_docs_install_what_only_they_need_and_leave_what_tests_need(ready):
     tests = 'test', '-q', '-k', 'test_it'
     assert ready.run(*tests)[0] == 0
-    for installs_first in (['run: installing the extras docs'], []):
+    for installs_first in ([ready.installs()], []):
         assert ready.run('docs', '--build', 'my site') == (0, '--build|my site\n', installs_first)
     assert ready.run(*tests)[2] == []
     ready.check()
@@ -332,30 +332,26 @@ def test_docs_install_what_only_they_need_and_leave_what_tests_need(ready):
 
 @installs
 def test_changed_setup_is_installed_again_in_the_same_environment(ready):
+    (ready.venv / 'of the user').touch()
     (ready.project / 'setup.py').write_text(FILES['setup.py'].replace("'1'", "'2'"))
-    ready.check(ready.first_lines()[1])
+    ready.check(ready.installs())
     ready.check()
+    assert (ready.venv / 'of the user').exists()
 
 
 @installs
-def test_disk_that_fills_up_while_pip_works_is_told_and_then_repaired(ready_with_uv, tmp_path):
-    ready = ready_with_uv
-    (ready.project / 'setup.py').write_text(NEEDY)
-    mount = f'mount -t tmpfs -o size=1m none "{tmp_path}"'
-    code, _, errors = ready.run(
-        'demo', before=in_namespace(mount), TMPDIR=str(tmp_path), XDG_CACHE_HOME=str(tmp_path)
-    )
-    assert (code, errors) == (2, [ready.first_lines()[1], ready.full_disk(str(tmp_path))])
-    ready.check(*ready.first_lines())
-
-
-@installs
-def test_environment_whose_python_is_gone_is_made_again(ready_with_uv):
-    ready = ready_with_uv
-    python = ready.venv / 'bin' / PYTHON.name
+def test_environment_whose_python_is_gone_is_made_again(ready):
+    python = ready.venv / 'bin' / 'python'
     python.unlink()
     python.symlink_to('/nowhere/python3')
-    ready.check(*ready.first_lines())
+    ready.check(ready.installs())
+
+
+@installs
+def test_environment_of_a_moved_project_is_made_again(ready):
+    ready.project = ready.project.rename(ready.project.with_name('moved'))
+    ready.check(ready.installs())
+    ready.check()
 
 
 @installs
@@ -363,14 +359,14 @@ def test_interrupted_first_call_is_repaired_by_the_next(machine, uv):
     machine.add_python()
     machine.add_uv(uv)
     process = machine.start('demo')
-    assert [process.stderr.readline().strip() for _ in range(2)] == machine.first_lines()
+    assert process.stderr.readline().strip() == machine.installs()
     os.killpg(process.pid, signal.SIGINT)
     _, errors = process.communicate(timeout=60)
     assert (process.returncode, errors) == (
         130,
-        'run: interrupted. Call ./run again: it repairs what is half done.\n',
+        'run: interrupted. Call ./run again: it repairs the installation.\n',
     )
-    machine.check(*machine.first_lines())
+    machine.check(machine.installs())
 
 
 @installs
@@ -380,76 +376,73 @@ def test_two_first_calls_at_once_install_once(machine, uv):
     calls = [machine.start('demo') for _ in range(2)]
     errors = [call.communicate(timeout=300)[1].splitlines() for call in calls]
     assert [call.returncode for call in calls] == [7, 7]
-    assert sorted(errors, key=len) == [
+    assert sorted(errors) == [
+        [machine.installs()],
         ['run: waiting for another ./run that is installing'],
-        machine.first_lines(),
     ]
 
 
 @installs
-def test_without_network_one_line_says_so_and_the_next_call_repairs(machine, uv):
-    (machine.project / 'setup.py').write_text(NEEDY)
+@pytest.mark.parametrize('has_uv', [True, False])
+def test_without_network_one_line_says_so_and_the_next_call_repairs(machine, uv, has_uv):
     machine.add_python()
+    if has_uv:
+        machine.add_uv(uv)
     assert machine.run('demo', **NO_NETWORK) == (
         2,
         '',
         [
-            *machine.first_lines(),
-            'run: the registry of Python packages is out of reach. Connect to the network, then '
-            'call '
-            f'./run again (log: {machine.log}).',
+            machine.installs(),
+            machine.failure(
+                'the registry of Python packages is out of reach. Connect to the network'
+            ),
         ],
     )
-    machine.add_uv(uv)
-    machine.check(*machine.first_lines())
+    if has_uv:
+        machine.check(machine.installs())
 
 
 @installs
-def test_where_uv_does_not_work_pip_installs_and_comes_by_ensurepip_if_it_has_to(machine):
-    machine.add_python(before='case $* in *WHEEL_PKG_DIR*) exit ;; esac')  # no wheel of it
+def test_uv_that_does_not_work_is_replaced_by_one_of_the_project(machine):
+    machine.add_python()
     machine.add_uv(shutil.which('false'))
-    machine.check(*machine.first_lines())
-    assert not (machine.venv / 'bin' / 'uv').exists()
-    assert 'Successfully installed flex' in machine.log.read_text()
+    machine.check(machine.installs())
+    assert (machine.project / '.venv-uv' / 'bin' / 'uv').exists()
 
 
 @installs
-def test_registries_that_pip_is_told_of_are_those_of_uv(ready):
-    (ready.bin / 'uv').write_text('#!/bin/sh\nprintf "%s|" "$@"\n')
+def test_uv_uses_the_registries_of_pip_unless_it_has_its_own(ready):
+    names = '$UV_DEFAULT_INDEX $UV_INDEX $UV_FIND_LINKS $UV_NO_INDEX'
+    (ready.bin / 'uv').write_text(f'#!/bin/sh\necho --clear {names}\n')
     (ready.bin / 'uv').chmod(0o755)
     (ready.project / 'setup.py').write_text(FILES['setup.py'].replace("'1'", "'4'"))
     ready.check(
-        ready.first_lines()[1],
+        ready.installs(),
         **{
             'PIP_CONFIG_FILE': os.devnull,
             'PIP_INDEX_URL': 'https://here/simple',
             'PIP_EXTRA_INDEX_URL': 'https://there/simple https://elsewhere/simple',
-            'PIP_FIND_LINKS': '/wheels',
+            'PIP_FIND_LINKS': '/wheels /more',
             'PIP_NO_INDEX': '1',
+            'UV_DEFAULT_INDEX': 'https://own/simple',
         },
     )
     (ready.bin / 'uv').unlink()
-    said = ready.log.read_text()
-    for words in (
-        '--default-index|https://here/simple',
-        '--index|https://there/simple',
-        '--index|https://elsewhere/simple',
-        '--find-links|/wheels',
-        '--no-index',
-    ):
-        assert f'|{words}|' in said
+    indexes = 'https://own/simple https://there/simple https://elsewhere/simple'
+    log = (ready.project / '.venv.log').read_text()
+    assert f'--clear {indexes} /wheels,/more 1\n' in log
 
 
 @installs
-def test_without_ros_wheels_the_rest_is_installed(machine, uv):
+def test_without_ros_wheels_the_other_parts_are_installed(machine, uv):
     setup = FILES['setup.py'].replace("'ros': []", "'ros': ['ros-jazzy-rclpy==0.0.99']")
     (machine.project / 'setup.py').write_text(setup)
     machine.add_python()
     machine.add_uv(uv)
     system, version = os.uname(), sys.version.split()[0]
     machine.check(
-        *machine.first_lines(),
-        f'run: ROS parts are off: there is no rclpy for Python {version} on '
+        machine.installs(),
+        f'run: ROS parts are off: no rclpy for Python {version} on '
         f'{system.sysname} {system.machine}.',
     )
     machine.check()
@@ -457,7 +450,7 @@ def test_without_ros_wheels_the_rest_is_installed(machine, uv):
 
 @installs
 @pytest.mark.ros
-def test_sourced_ros_is_used_instead_of_the_wheels(machine):
+def test_sourced_ros_is_used_instead_of_the_wheels(machine, uv):
     import rclpy
 
     packages = Path(rclpy.__file__).parents[1]
@@ -471,12 +464,9 @@ def test_sourced_ros_is_used_instead_of_the_wheels(machine):
         'import rclpy\ndef main():\n    print(rclpy.__file__)'
     )
     machine.add_python()
-    assert machine.run('demo', **sourced) == (
-        0,
-        f'{rclpy.__file__}\n',
-        machine.first_lines('.venv-jazzy'),
-    )
-    assert machine.run('demo', **sourced) == (0, f'{rclpy.__file__}\n', [])
+    machine.add_uv(uv)
+    for installs_first in ([machine.installs('.venv-jazzy')], []):
+        assert machine.run('demo', **sourced) == (0, f'{rclpy.__file__}\n', installs_first)
     settings = (machine.project / '.venv-jazzy' / 'pyvenv.cfg').read_text()
     assert 'include-system-site-packages = true' in settings
     assert (machine.project / '.venv-jazzy' / 'bin' / 'pip').exists()
