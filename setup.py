@@ -111,7 +111,7 @@ setup(
         'view': ['pycollada>=0.7', 'viser>=1.1.1,<1.2'],
         'colcon': ['colcon-core>=0.18', 'colcon-ros>=0.5'],
         'docs': ['furo', 'myst-parser>=3', 'sphinx>=7', 'sphinx-mathjax-offline'],
-        'release': ['twine>=6'],
+        'release': ['twine>=6', 'uv>=0.8'],
         # robots of other people, for tests
         'robots': ['example-robot-data>=6.0', 'mujoco>=3.2'],
         'test': [

@@ -1,0 +1,1 @@
+"""Checks before a release; not a part of the installed package."""
