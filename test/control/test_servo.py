@@ -85,14 +85,14 @@ def test_an_arm_that_no_gains_hold_is_told_with_rotors_that_help(name):
     # the motors of canadarm2 are made for orbit
     more = {'gravity': (0.0, 0.0, 0.0)} if name == 'canadarm2' else {}
     arm = frs.load(name, **more)
-    complaint = design_servo(arm, **SAMPLED._asdict()).complaint
+    warning = design_servo(arm, **SAMPLED._asdict()).warning
     start = (
         f'no gains hold {name} by states every 2 ms: '
         'drives with too little inertia become unstable'
     )
-    assert complaint.startswith(f'{start}. Give rotor_inertia to ')
-    assert complaint.endswith(' [kg m2, kg] and damping to the flexible parts, or shorter periods')
-    advice = complaint.split('rotor_inertia to ', 1)[1].split(' [kg m2, kg]')[0]
+    assert warning.startswith(f'{start}. Give rotor_inertia to ')
+    assert warning.endswith(' [kg m2, kg] and damping to the flexible parts, or shorter periods')
+    advice = warning.split('rotor_inertia to ', 1)[1].split(' [kg m2, kg]')[0]
     rotor = arm.arrays.rotor.copy()
     for words in advice.split(', '):
         j = arm.joint_names.index(words.split()[0])
@@ -124,8 +124,8 @@ def test_an_upright_arm_falls_below_the_rate_of_its_pendulum_and_stands_above():
     assert fit.fall_rate == pytest.approx(np.sqrt(9.81 / 0.5), rel=1e-6)
     for share, falls in ((0.98, True), (1.02, False)):
         stiffness = np.array([share * 3.0 * 9.81 * 0.5])
-        complaint = fit.evaluate(stiffness, np.array([inertia])).complaint
-        assert complaint == falls * (
+        warning = fit.evaluate(stiffness, np.array([inertia])).warning
+        assert warning == falls * (
             'test falls over: gravity exceeds its position gains in some poses. Give a '
             'bandwidth of 1.1 Hz or more, or none'
         )
