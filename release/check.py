@@ -138,12 +138,14 @@ def check_versions(release: Release) -> str:
     """All files state the version, and the date of the release, of package.xml."""
     heading = release.field('CHANGELOG.rst', r'^(.*)\n-{4,}$')
     version, _, date = heading.partition(' (')
+    citation = r'^ *version *= *\{(.*)\}'
     stated = {
         'CHANGELOG.rst': release.version if heading == 'Forthcoming' else version,
         'CITATION.cff': release.field('CITATION.cff', r'^version: (\S+)'),
         'QUALITY_DECLARATION.md': release.field('QUALITY_DECLARATION.md', rf'`{NAME}` (\d[\w.]*)'),
         'README.md (comparison)': release.field('README.md', rf'^\| {NAME} (\S+) \|'),
-        'README.md (citation)': release.field('README.md', r'^ *version *= *\{(.*)\}'),
+        'README.md (citation)': release.field('README.md', citation),
+        'docs/install.md': release.field('docs/install.md', citation),
     }
     wrong = [f'{place} has "{it}"' for place, it in stated.items() if it != release.version]
     if wrong:

@@ -42,6 +42,7 @@ checked on 2031-05-06
   version = {{{VERSION}}}
 """,
     'LICENSE': 'Free.\n',
+    'docs/install.md': f'version = {{{VERSION}}}\n',
     'flex_robot_sim/__init__.py': '',
     'flex_robot_sim/py.typed': '',
     'urdf/arm.urdf': '<robot/>',
@@ -87,7 +88,7 @@ def test_a_project_that_is_ready_passes(project, monkeypatch):
     monkeypatch.setattr(check.time, 'time', lambda: 1936000000.0)  # in May 2031
     for name, text in {
         'tree': 'no difference from commit ',
-        'versions': f'{VERSION} of 2031-05-06 in 6 places',
+        'versions': f'{VERSION} of 2031-05-06 in 7 places',
         'address': ADDRESS,
         'comparison': 'checked on 2031-05-06',
     }.items():
@@ -102,6 +103,7 @@ def test_a_project_that_is_ready_passes(project, monkeypatch):
         ('CHANGELOG.rst', 'CHANGELOG.rst'),
         ('QUALITY_DECLARATION.md', 'QUALITY_DECLARATION.md'),
         ('README.md', 'README.md (comparison)'),
+        ('docs/install.md', 'docs/install.md'),
     ],
 )
 def test_another_version_is_found(project, place, name):
