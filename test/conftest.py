@@ -15,6 +15,7 @@ import parallel
 import public_robots
 import pytest
 import quick
+import random_cases
 from ros_here import NO_LAUNCH, NO_ROS
 from time_limit import LONGEST_S, TimeLimit
 
@@ -33,7 +34,10 @@ if importlib.util.find_spec('hypothesis'):
 
     # the speed of generating and checking cases depends on the load of the machine
     settings.register_profile(
-        'any machine', deadline=None, suppress_health_check=[HealthCheck.too_slow]
+        'any machine',
+        deadline=None,
+        derandomize=True,  # the same cases in each run; --long draws others
+        suppress_health_check=[HealthCheck.too_slow],
     )
     settings.load_profile('any machine')
 
@@ -96,6 +100,7 @@ def pytest_configure(config):
         signal.signal(signal.SIGINT, signal.default_int_handler)
     for name, meaning in MARKERS.items():
         config.addinivalue_line('markers', f'{name}: {meaning}')
+    random_cases.IS_LONG = config.getoption('--long', default=False)
     config.pluginmanager.register(TimeLimit(config.getoption('--time-limit')))
     if config.getoption('--quick'):
         collect_ignore.extend(quick.LEFT_OUT)

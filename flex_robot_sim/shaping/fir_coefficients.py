@@ -16,6 +16,7 @@ from flex_robot_sim.shaping.poles import check_mode, check_period, pole_of, resp
 
 EXTRA_SAMPLES = (0, 1, 2, 3)  # beyond the two neighbours of an impulse, in trial order
 MAX_RESPONSE_ERROR = 1e-10  # of the response at a mode
+MAX_DECAY_EXPONENT = 18.0  # within the shaper; beyond it rounding exceeds MAX_RESPONSE_ERROR
 WHOLE_SAMPLE_TOLERANCE = 1e-9  # of a sample: closer impulses lie on it
 
 
@@ -40,14 +41,18 @@ def fir_coefficients(
     if not modes:
         return _nonzero_taps(np.arange(interpolated.size), interpolated)
     poles = np.array([pole_of(*mode) for mode in modes])
-    wanted = response_of(times, amplitudes, poles)
+    # a mode that decays fast is observed at the end of the shaper, where its start is negligible
+    is_fast = -poles.real * times[-1] > MAX_DECAY_EXPONENT
+    origins = np.where(is_fast, positions[-1], 0.0)
+    wanted = response_of(times - period * origins[:, None], amplitudes, poles)
     previous = np.floor(positions).astype(int)
     for extra in EXTRA_SAMPLES:
         used = np.unique(np.concatenate([previous + k for k in range(-extra, extra + 2)]))
         used = used[used >= 0]
         line = np.zeros(used[-1] + 1)
         line[: interpolated.size] = interpolated[: line.size]
-        weights = _corrected_weights(used, line[used], poles * period, wanted)
+        columns = np.exp(-period * poles[:, None] * (used - origins[:, None]))
+        weights = _corrected_weights(columns, line[used], wanted)
         if weights is not None:
             return _nonzero_taps(used, weights)
     return _nonzero_taps(np.arange(interpolated.size), interpolated)
@@ -64,12 +69,11 @@ def _interpolated_weights(positions, amplitudes):
     return weights
 
 
-def _corrected_weights(delays, interpolated, pole_steps, wanted):
+def _corrected_weights(columns, interpolated, wanted):
     """Weights nearest to `interpolated` with the wanted responses, or None."""
     from scipy.optimize import linprog  # a tenth of a start, and rarely needed
 
-    size = delays.size
-    columns = np.exp(-pole_steps[:, None] * delays)
+    size = interpolated.size
     A = np.vstack([np.ones((1, size)), columns.real, columns.imag])
     b = np.concatenate([[1.0], wanted.real, wanted.imag])
     # weights = interpolated + up - down, with the least sum of both

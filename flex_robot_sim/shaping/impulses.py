@@ -34,6 +34,7 @@ TOLERANCE = 0.05  # residual vibration of extra insensitive shapers, the usual v
 DAMPING_STEP = 0.03  # of damping ratios in the continuation of (S4)
 MAX_DAMPING = 0.3  # damping ratio up to which extra insensitive shapers exist
 MIN_AMPLITUDE = 1e-12  # smaller impulses are removed
+MAX_EXPONENT = 300.0  # of exponential functions whose products stay finite
 MAX_IMPULSES = 100_000  # of shapers in series, whose numbers of impulses multiply
 
 Impulses = tuple[np.ndarray, np.ndarray]  # times [s] and amplitudes, (k,) each
@@ -90,7 +91,10 @@ class Shaper:
     def vibration(self, frequency: ArrayLike, ratio: ArrayLike = 0.0) -> np.ndarray:
         """Residual vibration over that of an impulse at 0 (S2); frequency: natural [Hz]."""
         s = pole_of(frequency, ratio)
-        return np.abs(self.response(s)) * np.exp(s.real * self.duration)
+        # from the end of the shaper, if the response from its start would overflow
+        origin = np.where(s.real * self.duration < -MAX_EXPONENT, self.duration, 0.0)
+        response = response_of(self.times - origin[..., None], self.amplitudes, s)
+        return np.abs(response) * np.exp(s.real * (self.duration - origin))
 
     def insensitivity(self, frequency: float) -> float:
         """Width of the band about a frequency [Hz] with TOLERANCE, over that frequency."""
