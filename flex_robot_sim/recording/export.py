@@ -13,7 +13,12 @@ import numpy as np
 from flex_robot_sim.recording.tables import Table
 from flex_robot_sim.util.exceptions import UsageError
 from flex_robot_sim.util.files import open_atomic
-from flex_robot_sim.util.table_files import refuse_without_parquet, write_csv, write_parquet
+from flex_robot_sim.util.table_files import (
+    refuse_without_parquet,
+    without_zeros,
+    write_csv,
+    write_parquet,
+)
 
 MAX_CHARACTERS = 2**24  # of a column of texts in a NumPy file, which has four bytes for each
 FORMATS = 'csv', 'numpy', 'parquet'
@@ -56,7 +61,7 @@ def write_tables(
     try:
         if form == 'numpy':
             arrays = {
-                f'{stem}/{name}': _numpy_column(table, name, column)
+                f'{stem}/{without_zeros(name)}': _numpy_column(table, name, column)
                 for stem, table in zip(stems, tables)
                 for name, column in _columns(table).items()
             }
@@ -111,7 +116,7 @@ def _numpy_column(table, name, column):
             'gives each the room of the longest. Take --format csv, or leave the '
             'topic out by --topics.'
         )
-    return column.astype(str)
+    return np.array([without_zeros(text) for text in column.tolist()], dtype=str)
 
 
 def _file_stems(topics: Sequence[str]) -> list[str]:

@@ -16,12 +16,12 @@ def write_csv(path: Path, columns: Mapping[str, np.ndarray]) -> None:
     """Write columns of the same length, by name, as CSV; OSError if that fails."""
     with open_atomic(path, 'w', newline='', encoding='utf-8') as file:
         writer = csv.writer(file)
-        writer.writerow(map(_text, columns))
+        writer.writerow(map(without_zeros, columns))
         # numbers in full precision; nan is an empty cell, as spreadsheets expect
         writer.writerows(
             zip(
                 *(
-                    map(_text, column.tolist())
+                    map(without_zeros, column.tolist())
                     if column.dtype.kind in 'UO'
                     else ['' if value != value else repr(value) for value in column.tolist()]
                     for column in columns.values()
@@ -74,8 +74,12 @@ def data_frame(columns: Mapping[str, np.ndarray], levels: Mapping[str, np.ndarra
     return pandas.DataFrame(dict(columns), index=index)
 
 
-def _text(cell: Any) -> Any:
-    """A cell of text; Python 3.10 neither writes nor reads a CSV file with a zero character."""
+def without_zeros(cell: Any) -> Any:
+    """
+    Return a cell with its zero characters replaced, if it is text.
+
+    Python 3.10 neither writes nor reads them in a CSV file, and NumPy cuts names and texts there.
+    """
     return cell.replace('\0', '\ufffd') if isinstance(cell, str) else cell
 
 
