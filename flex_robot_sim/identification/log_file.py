@@ -10,6 +10,7 @@ IMU. The option --signal assigns signal names to other columns.
 from __future__ import annotations
 
 import csv
+import io
 import math
 import re
 from collections.abc import Iterable, Mapping
@@ -270,18 +271,18 @@ def _resting_rows(path, rows, rates, calibration):
 
 def _read_csv(path):
     try:
-        with open(path, newline='', encoding='utf-8') as file:
-            lines = [
-                line
-                for line in file.read(MAX_BYTES).splitlines()
-                if line.strip() and not line.startswith('#')
-            ]
+        with open(path, encoding='utf-8') as file:
+            # str.splitlines would also split at a dozen other characters
+            lines = io.StringIO(file.read(MAX_BYTES))
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(
             f'{path}: cannot be read: {getattr(error, "strerror", None) or "no text"}'
             '. Give a CSV or MCAP file.'
         ) from error
-    rows = list(csv.reader(lines))
+    try:
+        rows = list(csv.reader(line for line in lines if line.strip() and line[0] != '#'))
+    except csv.Error as error:
+        raise UsageError(f'{path}: is no CSV file: {error}. Mend it.') from error
     if not rows:
         raise UsageError(f'{path}: is empty. Give a CSV file with a header and rows of numbers.')
     header = [name.strip() for name in rows[0]]
