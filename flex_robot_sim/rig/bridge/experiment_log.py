@@ -36,7 +36,6 @@ from flex_robot_sim.rig.host.link_session import Reading
 from flex_robot_sim.rig.wire.frames import encode
 from flex_robot_sim.rig.wire.protocol import NO_SESSION, Telemetry
 from flex_robot_sim.rig.wire.ticks import elapsed
-from flex_robot_sim.rig.wire.vocabulary import Fault, Input, State
 from flex_robot_sim.util.exceptions import FlexRobotSimError, UsageError
 from flex_robot_sim.util.files import read_bytes
 
@@ -212,12 +211,12 @@ def _reading(path, number, row):
         values = dict(zip(FIELDS, words))
         if len(words) != len(FIELDS):
             raise ValueError
+        # as on the wire, an unknown state is a number
+        layout: Any = Telemetry
         fields: dict[str, Any] = {
-            name: _KINDS[name](int(word))
-            if name in _KINDS
-            else float(word)
+            name: float(word)
             if is_number(name)
-            else int(word)
+            else layout.LAYOUT.fields[name].from_wire(int(word))
             for name, word in values.items()
         }
         message = Telemetry(**fields)
@@ -229,11 +228,8 @@ def _reading(path, number, row):
         raise UsageError(f'{path}:{number}: this is no row of telemetry.') from error
 
 
-_KINDS = {'state': State, 'inputs': Input, 'faults': Fault}
-
-
 def _text(value):
-    return str(int(value)) if isinstance(value, int) else f'{value:.6g}'
+    return str(int(value)) if isinstance(value, int) else repr(float(value))
 
 
 def durations(readings: Sequence[Reading]) -> np.ndarray:

@@ -9,6 +9,7 @@ import pytest
 import slow_wire
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from wire_messages import any_message, sequences, sessions
 
 from flex_robot_sim.rig.host.link import LinkSettings
 from flex_robot_sim.rig.wire import c_header, generate, protocol, protocol_page
@@ -16,32 +17,13 @@ from flex_robot_sim.rig.wire.behaviour import ANSWERS, STATES
 from flex_robot_sim.rig.wire.board_parameters import PARAMETERS, Parameter
 from flex_robot_sim.rig.wire.cobs import stuff, unstuff
 from flex_robot_sim.rig.wire.frames import MAX_STUFFED_SIZE, FrameReader, encode, wire_length
-from flex_robot_sim.rig.wire.protocol import FRAMES, Ack, Arm, Setpoint, Telemetry, Time
+from flex_robot_sim.rig.wire.protocol import Ack, Arm, Setpoint, Telemetry, Time
 from flex_robot_sim.rig.wire.vocabulary import CONSTANTS, FAULTS, Fault, Mode, Result, State
 from flex_robot_sim.util.exceptions import UsageError
 
 TELEMETRY = Telemetry(
     12345678, 45000, -573, 33000, 32768, -0.25, -765, 1600.0, State.ARMED, 0, Fault(0), 513, -0.417
 )
-
-
-def values(wire):
-    """Return a strategy for the value of a field: every integer on the wire, scaled."""
-    if wire.record:
-        return st.lists(messages(wire.record), min_size=wire.count, max_size=wire.count).map(tuple)
-    if wire.kind == 'bytes':
-        return st.binary(min_size=wire.count, max_size=wire.count)
-    return st.integers(*wire.bounds).map(
-        lambda count: count / wire.per_unit if wire.per_unit != 1 else count
-    )
-
-
-def messages(layout):
-    return st.tuples(*(values(wire) for wire in layout.LAYOUT.fields.values())).map(layout._make)
-
-
-any_message = st.sampled_from(list(FRAMES.values())).flatmap(messages)
-sessions, sequences = st.integers(0, 255), st.integers(0, 65535)
 
 
 def reader_for(message):
