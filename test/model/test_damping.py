@@ -173,3 +173,15 @@ def test_a_time_constant_damps_a_mode_by_half_its_rate():
     time = 1e-4
     found = modes(beam_arm(f'{with_modes(3, 2)}<damping time_constant="{time}"/>'))
     np.testing.assert_allclose(found.damping_ratios, np.pi * found.frequencies * time, rtol=1e-6)
+
+
+def test_modes_of_many_coordinates_by_lanczos_are_those_of_the_dense_matrix(monkeypatch):
+    from flex_robot_sim.model import damping
+
+    rng = np.random.default_rng(2)
+    A, B = rng.normal(size=(2, 40, 40))
+    M, blocks = A @ A.T + np.eye(40), [(B @ B.T + np.eye(40))[:15, :15], 3.0 * np.eye(25)]
+    dense = damping._modes(M, blocks, 5)
+    monkeypatch.setattr(damping, 'MAX_DENSE_COORDINATES', 10)
+    for found, expected in zip(damping._modes(M, blocks, 5), dense):
+        np.testing.assert_allclose(np.abs(found), np.abs(expected), rtol=1e-8, atol=1e-10)

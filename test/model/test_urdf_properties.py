@@ -104,7 +104,7 @@ def joints(draw):
     return arguments, draw(st.none() | st.just(gear))
 
 
-@cases(20)
+@cases(12)
 @given(st.lists(st.tuples(links(), joints()), min_size=1, max_size=4), st.data())
 def test_every_argument_of_an_arm_from_code_is_in_the_description_of_its_urdf(parts, data):
     known = data.draw(
@@ -169,7 +169,7 @@ def test_every_argument_of_an_arm_from_code_is_in_the_description_of_its_urdf(pa
         assert np.array_equal(value, other, equal_nan=True)
 
 
-@cases(30)
+@cases(15)
 @given(seeds, seeds)
 def test_the_layout_of_a_urdf_changes_nothing(seed, layout):
     text = random_robot(seed, 3, damping=True)
