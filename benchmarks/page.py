@@ -42,19 +42,20 @@ def check_page(path, parts):
         )
 
 
-def write(path, found, tables):
+def write(path, found, tables, header=('', '')):
     """
     Write the tables of parts into their blocks; blocks of other parts stay as they are.
 
-    :param found: what `machine` returned; tables: part -> [(words, value)].
+    :param found: what `machine` returned; tables: part -> rows, of as many cells as `header`.
     """
 
     def block(match):
         begin, part, end = match.groups()
         if part not in tables:
             return match.group(0)
-        rows = ''.join(f'| {_cell(words)} | {_cell(value)} |\n' for words, value in tables[part])
-        return f'{begin}\n{told(found)}\n\n| | |\n|---|---|\n{rows}\n{end}'
+        head = _line(header) + '|---' * len(header) + '|\n'
+        rows = head + ''.join(map(_line, tables[part]))
+        return f'{begin}\n{told(found)}\n\n{rows}\n{end}'
 
     text = BLOCK.sub(block, _text(path))
     try:
@@ -72,8 +73,9 @@ def told(found):
     )
 
 
-def _cell(text):
-    return str(text).strip().replace('|', '\\|')
+def _line(cells):
+    texts = [str(cell).strip().replace('|', '\\|') for cell in cells]
+    return ''.join(f'| {text} ' if text else '| ' for text in texts) + '|\n'
 
 
 def _text(path):

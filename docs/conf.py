@@ -48,6 +48,7 @@ CHAPTERS = {
     'Theory': ('theory', 'identification_method', 'architecture'),
     'Results': (
         'comparison',
+        'trust',
         'benchmark',
         'control_results',
         'identification_results',

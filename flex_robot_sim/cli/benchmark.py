@@ -22,7 +22,9 @@ PARTS = (
     'formulations_time',
     'paper_costs',
 )
-SLOW_PARTS = ('control', 'identify', 'demo_start')  # run on request only: they take minutes
+# run on request only: they take minutes
+SLOW_PARTS = ('control', 'identify', 'demo_start', 'trust')
+CHECKS_PART = 'trust'  # comparisons with independent references, each with a verdict
 PAGE_MODULE = 'page'  # module that writes tables into pages
 LABEL_WIDTH = 56
 
@@ -38,9 +40,14 @@ def add_arguments(parser: ArgumentParser) -> None:
         nargs='?',
         choices=(*PARTS, *SLOW_PARTS),
         metavar='PART',
-        help=f'one of {", ".join((*PARTS, *SLOW_PARTS))} (default: all but the last three)',
+        help=f'one of {", ".join((*PARTS, *SLOW_PARTS))} (default: all but the last four)',
+    )
+    parser.add_argument(
+        'check', nargs='?', metavar='CHECK', help='one check of trust (default: all of them)'
     )
     parser.add_argument('--quick', action='store_true', help='a look in under a minute')
+    parser.add_argument('--seed', type=int, help='of the first case of trust')
+    parser.add_argument('--count', type=int, help='number of cases of each check of trust')
     parser.add_argument(
         '--page', metavar='FILE', help='write the tables into a page, such as docs/benchmark.md'
     )
@@ -58,6 +65,7 @@ def run(arguments: Namespace) -> int:
     if str(folder) not in sys.path:
         sys.path.insert(0, str(folder))
     page = importlib.import_module(f'benchmarks.{PAGE_MODULE}')
+    options = _check_options(arguments)
     parts = (arguments.part,) if arguments.part else PARTS
     if arguments.page:
         page.check_page(arguments.page, parts)
@@ -65,14 +73,38 @@ def run(arguments: Namespace) -> int:
     for name in parts:
         part = importlib.import_module(f'benchmarks.{name}')
         screen.show(f'measuring: {name}')
-        results = part.measure(arguments.quick)
+        if name == CHECKS_PART:
+            options['report'] = lambda check: screen.show(f'measuring: {check}')
+            options['page'] = arguments.page
+        results = part.measure(arguments.quick, **options)
         summary.update(results)
         tables[name] = [*part.as_text(results)]
-        if arguments.page:  # written at once: the next part may take minutes
+        if arguments.page and name != CHECKS_PART:  # at once: the next part may take minutes
             page.write(arguments.page, summary, {name: tables[name]})
     screen.show('')
     print_result(arguments, summary, lambda _: _as_text(summary, tables))
-    return 0
+    return 0 if all(figure['holds'] for figure in summary.get(CHECKS_PART, {}).values()) else 1
+
+
+def _check_options(arguments):
+    """Return the options of the part of checks; UsageError if another part has some."""
+    options = {
+        name: value
+        for name, value in (
+            ('only', arguments.check),
+            ('seed', arguments.seed),
+            ('count', arguments.count),
+        )
+        if value is not None
+    }
+    if options and arguments.part != CHECKS_PART:
+        raise UsageError(
+            f'CHECK, --seed and --count belong to the part {CHECKS_PART}. '
+            f'Call flexsim benchmark {CHECKS_PART}.'
+        )
+    if options.get('count', 1) < 1 or options.get('seed', 0) < 0:
+        raise UsageError('--count must be at least 1, and --seed at least 0.')
+    return options
 
 
 def _as_text(summary, tables):

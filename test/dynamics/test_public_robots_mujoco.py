@@ -1,10 +1,9 @@
 """Public robots with rigid links have the accelerations and frequencies of MuJoCo."""
 
-from xml.etree import ElementTree
-
 import numpy as np
 import pytest
 from compare import GRAVITY, forward, inverse
+from mujoco_robot import MujocoRobot
 from public_robots import public_robot
 
 from flex_robot_sim import frequencies, load
@@ -27,35 +26,6 @@ ROBOTS = [
 STATES = 5
 
 
-class MujocoRobot:
-    """A robot in MuJoCo, with joints in the order of ArmModel."""
-
-    def __init__(self, path, names):
-        mujoco = pytest.importorskip('mujoco')
-        robot = ElementTree.parse(path).getroot()
-        for link in robot.iterfind('link'):  # meshes are irrelevant
-            for part in (*link.findall('visual'), *link.findall('collision')):
-                link.remove(part)
-        self.library = mujoco
-        self.model = mujoco.MjModel.from_xml_string(ElementTree.tostring(robot, 'unicode'))
-        self.model.opt.gravity[:] = GRAVITY
-        self.model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
-        self.data = mujoco.MjData(self.model)
-        self.rows = [int(self.model.joint(name).dofadr[0]) for name in names]
-        assert sorted(self.rows) == list(range(self.model.nv))
-        self.damping = self.model.dof_damping[self.rows]
-        self.friction = self.model.dof_frictionloss[self.rows]
-
-    def mass_matrix_and_bias(self, q, qd):
-        """Return M (n, n), and the velocity and gravity forces (n,)."""
-        self.data.qpos[self.rows], self.data.qvel[self.rows] = q, qd
-        self.library.mj_forward(self.model, self.data)
-        M = np.zeros((self.model.nv, self.model.nv))
-        for column, unit in zip(M, np.eye(self.model.nv)):
-            self.library.mj_mulM(self.model, self.data, column, unit)
-        return M[np.ix_(self.rows, self.rows)], self.data.qfrc_bias[self.rows].copy()
-
-
 def load_in_both(path):
     """Return a robot as ArmModel and in MuJoCo, and random positions of its joints (k, n)."""
     path = public_robot(path)
@@ -63,7 +33,7 @@ def load_in_both(path):
     low, high = (np.clip(limits, -np.pi, np.pi) for limits in (arm.arrays.lower, arm.arrays.upper))
     return (
         arm,
-        MujocoRobot(path, arm.joint_names),
+        MujocoRobot(path.read_text(), arm.joint_names, GRAVITY),
         np.random.default_rng(1).uniform(low, high, (STATES, arm.size)),
     )
 

@@ -83,7 +83,7 @@ def test_stated_extremes_are_those_of_dense_samples(seed, order):
     times, tables = random_points(seed)
     motion = motion_of(times, tables, order)
     lowest, highest, knots = motion.extremes()
-    fastest = motion.fastest()
+    fastest = motion.max_speeds()
     for k, (start, end) in enumerate(zip(knots, knots[1:])):
         samples = motion.samples(np.linspace(start, np.nextafter(end, 0.0), 400))
         position, speed = samples[:, 0], np.abs(samples[:, 1])

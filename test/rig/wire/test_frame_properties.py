@@ -56,7 +56,7 @@ def test_pieces_of_any_bytes_give_the_same_frames_and_counts(stream, from_board,
     assert read(stream, cuts, from_board) == read(stream, [], from_board)
 
 
-@cases(100)
+@cases(50)
 @given(streams, st.booleans())
 def test_every_frame_that_is_delivered_was_sent_with_a_right_crc(stream, from_board):
     found, counts = read(stream, [], from_board)
