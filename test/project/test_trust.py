@@ -14,6 +14,7 @@ pytest.importorskip('mcap')
 pytest.importorskip('mujoco')
 pytest.importorskip('pinocchio')
 
+pytestmark = pytest.mark.slow
 PAGE = ROOT / 'docs/trust.md'
 
 
