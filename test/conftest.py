@@ -7,27 +7,29 @@ launch_pytest, too, in test/launch/; a single test elsewhere carries the marker 
 
 import importlib.util
 import os
+import re
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
+import flaky_tests
 import parallel
 import public_robots
 import pytest
-import quick
 import random_cases
 from ros_here import NO_LAUNCH, NO_ROS
-from time_limit import LONGEST_S, TimeLimit
+from time_limit import LONG_LIMIT_S, TIME_LIMIT_S, TimeLimit
 
 MARKERS = {
     'ros': 'needs rclpy; skipped where it cannot be imported',
     'rig': 'needs the hardware; runs with --rig-port PORT',
     'install': 'installs the package several times; runs with --install, as ./run test does',
-    'slow': 'takes more than a few seconds; leave out with -m "not slow"',
+    'slow': 'takes more than a second; --quick leaves it out',
+    'long': 'takes minutes; runs with --long',
 }
-
-# Without compiled code these take minutes to an hour: they compute thousands of mass matrices.
-SLOW_UNCOMPILED = ('test_references_rest.py', 'test_references_rotating.py')
+NOT_QUICK = 'slow', 'long', 'install', 'ros', 'rig'
+PLAIN_COUNT, LONG_COUNT = 20_000, 1_000_000  # broken inputs that a fuzzer tries
 
 if importlib.util.find_spec('hypothesis'):
     from hypothesis import HealthCheck, settings
@@ -48,7 +50,12 @@ def pytest_addoption(parser):
     group = parser.getgroup('flex_robot_sim')
     group.addoption('--install', action='store_true', help='run the tests marked install')
     group.addoption(
-        '--quick', action='store_true', help='leave out what takes long, as told in test/quick.py'
+        '--quick', action='store_true', help=f'leave out the tests marked {", ".join(NOT_QUICK)}'
+    )
+    group.addoption(
+        '--long',
+        action='store_true',
+        help='run the tests marked long, and fuzzers and random tests with many more cases',
     )
     group.addoption(
         '--parallel',
@@ -58,20 +65,12 @@ def pytest_addoption(parser):
     group.addoption(
         '--time-limit',
         type=float,
-        default=LONGEST_S,
         metavar='SECONDS',
-        help='the most that a test may take (default: %(default)g; 0: no limit)',
+        help=f'the most that a test may take (default: {TIME_LIMIT_S:g}; with --long '
+        f'{LONG_LIMIT_S:g}; 0: no limit)',
     )
     group.addoption(
         '--rig-port', metavar='PORT', help='run the tests marked rig on this serial port'
-    )
-    group.addoption(
-        '--mutants',
-        type=int,
-        default=20000,
-        metavar='N',
-        help='broken inputs that a fuzzer tries, or a share where each takes long '
-        '(default: %(default)s)',
     )
     group.addoption(
         '--mutants-seed',
@@ -80,16 +79,17 @@ def pytest_addoption(parser):
         metavar='SEED',
         help='of damaged recordings (default: %(default)s)',
     )
+    group.addoption('--failed-tests', metavar='FILE', help='write the names of failed tests')
+    group.addoption(
+        '--second-try',
+        metavar='FILE',
+        help='run the tests of this file only; those that do not fail are flaky (see .ci/run)',
+    )
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest-xdist looks at -n
 def pytest_cmdline_main(config):
-    parallel.choose_processes(config)
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config, log):
-    return parallel.scheduler(config, log)
+    parallel.choose_processes(config.option)
 
 
 def pytest_configure(config):
@@ -100,20 +100,31 @@ def pytest_configure(config):
         signal.signal(signal.SIGINT, signal.default_int_handler)
     for name, meaning in MARKERS.items():
         config.addinivalue_line('markers', f'{name}: {meaning}')
-    random_cases.IS_LONG = config.getoption('--long', default=False)
-    config.pluginmanager.register(TimeLimit(config.getoption('--time-limit')))
-    if config.getoption('--quick'):
-        collect_ignore.extend(quick.LEFT_OUT)
+    random_cases.IS_LONG = config.getoption('--long')
+    option = config.getoption
+    default_limit = LONG_LIMIT_S if option('--long') else TIME_LIMIT_S
+    limit = option('--time-limit')
+    config.pluginmanager.register(TimeLimit(default_limit if limit is None else limit))
+    if option('--failed-tests') and not parallel.WORKER:
+        config.pluginmanager.register(flaky_tests.FailedTests(option('--failed-tests')))
+    if option('--second-try'):
+        config.pluginmanager.register(flaky_tests.SecondTry(option('--second-try'), config))
+    if option('--quick'):  # slow files are not even imported
+        collect_ignore.extend(['nodes', 'launch', *_slow_files()])
+
+
+def _slow_files():
+    """Return the test files of which all tests are slow."""
+    return [
+        str(path)
+        for path in Path(__file__).parent.glob('**/test_*.py')
+        if re.search(r'^pytestmark = .*mark\.(slow|long)\b', path.read_text('utf-8'), re.MULTILINE)
+    ]
 
 
 def pytest_report_header():
     ros = f'ROS tests are on, but {NO_LAUNCH}' if NO_LAUNCH else 'ROS tests are on'
     return [f'ROS tests are off: {NO_ROS}' if NO_ROS else ros, public_robots.HEADER]
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection(session):
-    parallel.begin_elsewhere(session.config, collect_ignore)
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m selects
@@ -122,35 +133,32 @@ def pytest_collection_modifyitems(config, items):
         'ros': NO_ROS,
         'rig': '' if config.getoption('--rig-port') else 'give --rig-port PORT',
         'install': '' if config.getoption('--install') else 'give --install',
+        'long': '' if config.getoption('--long') else 'give --long',
     }
     for item in items:
         if {'nodes', 'launch'} & {*item.nodeid.split('/')}:
             item.add_marker('ros')
-        if os.environ.get('NUMBA_DISABLE_JIT') == '1' and (
-            item.nodeid.partition('::')[0].endswith(SLOW_UNCOMPILED)
-        ):
-            item.add_marker('slow')
         for name, reason in reasons.items():
             if reason and item.get_closest_marker(name):
                 item.add_marker(pytest.mark.skip(reason=reason))
     if config.getoption('--quick'):
-        config.hook.pytest_deselected(items=[item for item in items if quick.is_too_long(item)])
-        items[:] = [item for item in items if not quick.is_too_long(item)]
+        left_out = {item for item in items if any(map(item.get_closest_marker, NOT_QUICK))}
+        config.hook.pytest_deselected(items=[*left_out])
+        items[:] = [item for item in items if item not in left_out]
     if parallel.WORKER:
-        parallel.in_order(items)
+        parallel.sort_files(items)
 
 
 @pytest.fixture
 def mutants(request):
     """Return how many broken inputs a fuzzer tries; slow ones try a share of it."""
-    return request.config.getoption('--mutants')
+    return LONG_COUNT if request.config.getoption('--long') else PLAIN_COUNT
 
 
 @pytest.fixture
-def recording_mutants(request):
+def recording_mutants(request, mutants):
     """Return the seed and the number of damaged recordings to try."""
-    option = request.config.getoption
-    return option('--mutants-seed'), option('--mutants') // 500
+    return request.config.getoption('--mutants-seed'), mutants // 500
 
 
 @pytest.fixture(scope='session')

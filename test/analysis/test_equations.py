@@ -13,6 +13,8 @@ from flex_robot_sim.dynamics.mass_matrix import mass_matrix
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.share import shipped_robots
 
+pytestmark = pytest.mark.slow
+
 cases = pytest.mark.parametrize('case', CASES)
 
 

@@ -11,6 +11,8 @@ from flex_robot_sim.analysis.statics import equilibrium
 from flex_robot_sim.dynamics.loads import Push
 from flex_robot_sim.model.assembly import build_arm
 
+pytestmark = pytest.mark.slow
+
 SPANS = [(0.0, 0.2), (0.1, 0.45), (0.3, LENGTH)]
 SENSORS = ''.join(
     f'<flex_sensor name="{plane}_{i}" from="{a}" to="{b}" plane="{plane}"/>'

@@ -15,6 +15,8 @@ from flex_robot_sim.dynamics.stability import spring_matrices
 from flex_robot_sim.simulation.simulation import Simulation
 from flex_robot_sim.util.exceptions import SettingError
 
+pytestmark = pytest.mark.slow
+
 cases = pytest.mark.parametrize('case', CASES)
 couplings = pytest.mark.parametrize('coupling', COUPLINGS)
 ROUNDING = {'rtol': 0.0, 'atol': 1e-12}  # of poses and twists of the size 1

@@ -25,6 +25,8 @@ from flex_robot_sim.model.arm_model import make_workspace
 from flex_robot_sim.model.assembly import build_arm
 from flex_robot_sim.util.exceptions import SettingError
 
+pytestmark = pytest.mark.slow
+
 cases = pytest.mark.parametrize('case', CASES)
 
 

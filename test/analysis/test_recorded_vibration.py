@@ -8,6 +8,8 @@ from flex_robot_sim.analysis.recorded_vibration import _Band, _quartile, resonan
 from flex_robot_sim.analysis.vibration_log import read_samples
 from flex_robot_sim.util.exceptions import UsageError
 
+pytestmark = pytest.mark.slow
+
 RATE = 200.0
 
 

@@ -14,6 +14,8 @@ from flex_robot_sim.analysis.twists import (
 )
 from flex_robot_sim.util.exceptions import SettingError
 
+pytestmark = pytest.mark.slow
+
 PAIRS = list(product(REPRESENTATIONS, repeat=2))
 pairs = pytest.mark.parametrize('source, target', PAIRS)
 ROUNDING = {'rtol': 0.0, 'atol': 1e-13}  # of products of numbers of the size 1

@@ -81,7 +81,7 @@ def test_a_terminal_shows_the_number_of_remaining_functions(cache):
 @pytest.mark.slow
 @pytest.mark.skipif(numba.config.DISABLE_JIT, reason='about machine code')
 def test_simulate_is_correct_for_any_bit_flip_in_the_cache(tmp_path, mutants):
-    """Use a real cache and a real command; a long run: --mutants 1000000."""
+    """Use a real cache and a real command; 142 bits with --long."""
     frs.Simulation(frs.load('single_link')).step()
     source, cache = Path(advance._cache.cache_path).parent, tmp_path / 'cache'
     root = cache / source.parent.name

@@ -7,10 +7,11 @@ import pytest
 from flex_robot_sim import cli
 from flex_robot_sim.util.share import share_folder
 
-pytestmark = pytest.mark.skipif(
+needs_benchmarks = pytest.mark.skipif(
     not (share_folder() / 'benchmarks').is_dir(),
     reason='the benchmarks are part of the source tree only',
 )
+pytestmark = [pytest.mark.slow, needs_benchmarks]
 
 
 @pytest.fixture

@@ -13,6 +13,8 @@ from flex_robot_sim.motion.profile_settings import ProfileSettings
 from flex_robot_sim.motion.trajectory import Trajectory
 from flex_robot_sim.util.exceptions import SettingError
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope='module')
 def two_link():

@@ -18,6 +18,8 @@ from flex_robot_sim.motion.profile_settings import ProfileSettings
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.share import shipped_robots
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope='module')
 def two_link():

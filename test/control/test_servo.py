@@ -18,6 +18,8 @@ from flex_robot_sim.control.servo import CONTINUOUS, ServoFit, design_servo
 from flex_robot_sim.model.assembly import build_arm
 from flex_robot_sim.simulation.loop_timing import one_period_late
 
+pytestmark = pytest.mark.slow
+
 PERIOD = 2e-3
 SAMPLED = one_period_late(PERIOD)
 HELD = ['rcm', 'rig', 'single_link', 'spin_up_8m', 'two_link', 'seven_joints']

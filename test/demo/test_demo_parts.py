@@ -29,6 +29,8 @@ from flex_robot_sim.motion.profile_settings import ProfileSettings
 from flex_robot_sim.util.exceptions import UsageError
 from flex_robot_sim.util.share import shipped_robots
 
+pytestmark = pytest.mark.slow
+
 SWINGING = ('rcm', 'rig', 'single_link', 'spin_up_8m', 'two_link')
 
 

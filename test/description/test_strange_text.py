@@ -13,6 +13,8 @@ from flex_robot_sim.cli import main
 from flex_robot_sim.description import read_text
 from flex_robot_sim.util.interpreter import run_module, run_text
 
+pytestmark = pytest.mark.slow
+
 NAMESPACE = ' xmlns:xacro="http://www.ros.org/wiki/xacro"'
 
 

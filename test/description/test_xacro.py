@@ -8,6 +8,8 @@ from arms import complaint, flexible_arm, joint, link, robot
 from flex_robot_sim import DescriptionError, read_description
 from flex_robot_sim.description import xacro_file
 
+pytestmark = pytest.mark.slow
+
 NAMESPACE = ' xmlns:xacro="http://www.ros.org/wiki/xacro"'
 
 

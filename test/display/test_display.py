@@ -23,6 +23,8 @@ from flex_robot_sim.display.places import places
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.share import shipped_robots
 
+pytestmark = pytest.mark.slow
+
 ROBOTS = {
     **{name: str(path) for name, path in shipped_robots().items()},
     'every_feature': every_feature(),

@@ -15,6 +15,8 @@ from flex_robot_sim.simulation.simulation import Simulation
 from flex_robot_sim.util.exceptions import SimulationError
 from flex_robot_sim.util.settings import SimulationSettings
 
+pytestmark = pytest.mark.slow
+
 BEAM = '<section EIz="30"/><modes bending_y="{}" bending_z="0" torsion="0" boundary="free"/>'
 LOSSES = {
     'damping': '0.02',

@@ -12,6 +12,8 @@ from flex_robot_sim.elastic.section import Section
 from flex_robot_sim.model.assembly import build_arm
 from flex_robot_sim.util.exceptions import SettingError
 
+pytestmark = pytest.mark.slow
+
 STIFF = Section(4.0, np.array([1e-6, 0.0, 0.0]), 0.6, 1.7, 0.9, 3e4)
 ALL = {'bending_y': 'all', 'bending_z': 'all', 'torsion': 'all'}
 

@@ -11,6 +11,8 @@ from flex_robot_sim.dynamics.factor_reuse import solve_dynamics
 from flex_robot_sim.dynamics.stability import spring_matrices
 from flex_robot_sim.model.arm_model import make_workspace
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize('seed', [1065, 1325, 1949, 3, 8])
 @pytest.mark.parametrize('is_prescribed', [False, True])

@@ -29,6 +29,8 @@ from flex_robot_sim.model.arm_model import make_workspace
 from flex_robot_sim.model.friction import COULOMB
 from flex_robot_sim.util.share import shipped_robots
 
+pytestmark = pytest.mark.slow
+
 cases = pytest.mark.parametrize('case', CASES)
 couplings = pytest.mark.parametrize('coupling', COUPLINGS)
 

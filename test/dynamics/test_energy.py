@@ -7,6 +7,8 @@ from compare import CASES, COUPLINGS, reference_case
 from flex_robot_sim.dynamics.energy import set_energies
 from flex_robot_sim.model.arm_model import make_workspace
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize('case', CASES)
 @pytest.mark.parametrize('coupling', COUPLINGS)

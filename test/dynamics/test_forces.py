@@ -9,6 +9,8 @@ from flex_robot_sim.dynamics.forces import add_powers, spring_energy
 from flex_robot_sim.dynamics.kinematics import set_motion
 from flex_robot_sim.model.arm_model import make_workspace
 
+pytestmark = pytest.mark.slow
+
 cases = pytest.mark.parametrize('case', CASES)
 
 

@@ -9,6 +9,8 @@ from flex_robot_sim.model.assembly import build_arm
 from flex_robot_sim.simulation.simulation import Simulation
 from flex_robot_sim.util.settings import SimulationSettings
 
+pytestmark = pytest.mark.slow
+
 INERTIA = 1 / 6 + 2 * 0.25  # link of arms.py about the hinge                       [kg m2]
 FRICTION = 1.5
 STEPS = [1e-4, 1e-3, 5e-3]

@@ -15,6 +15,8 @@ from flex_robot_sim.model.assembly import build_arm
 from flex_robot_sim.simulation.simulation import Simulation
 from flex_robot_sim.util.settings import SimulationSettings
 
+pytestmark = pytest.mark.slow
+
 
 def run_with_strong_efforts(seed, seconds):
     """Run a random tree under strong, jumping efforts; return it and its energy throughput [J]."""

@@ -10,6 +10,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pytest
 from random_arms import every_feature, random_robot, random_state
 
 from flex_robot_sim import SimulationSettings, load
@@ -20,6 +21,8 @@ from flex_robot_sim.dynamics.loads import Push, make_loads
 from flex_robot_sim.dynamics.monitors import make_watch
 from flex_robot_sim.model.arm_model import make_workspace
 from flex_robot_sim.util.share import shipped_robots
+
+pytestmark = pytest.mark.slow
 
 
 class NonNegativeIndexArray(np.ndarray):

@@ -9,6 +9,8 @@ from scipy.spatial.transform import Rotation
 from flex_robot_sim.dynamics.kinematics import set_base_poses, set_motion, set_station
 from flex_robot_sim.model.arm_model import make_workspace
 
+pytestmark = pytest.mark.slow
+
 cases = pytest.mark.parametrize('case', CASES)
 couplings = pytest.mark.parametrize('coupling', COUPLINGS)
 ROUNDING = {'rtol': 0.0, 'atol': 1e-12}  # of poses and twists of the size 1

@@ -9,6 +9,8 @@ from flex_robot_sim.dynamics.loads import Push, make_loads, set_loads
 from flex_robot_sim.model.arm_model import make_workspace
 from flex_robot_sim.util.exceptions import SettingError
 
+pytestmark = pytest.mark.slow
+
 FORCE, MOMENT, POINT = np.array([[3.0, -1.0, 2.0], [0.4, 0.7, -0.2], [0.1, 0.3, -0.2]])
 
 

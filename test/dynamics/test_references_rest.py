@@ -2,6 +2,7 @@
 
 from math import pi
 
+import numba
 import numpy as np
 import pytest
 from beam_arms import (
@@ -19,6 +20,9 @@ from beam_arms import (
 )
 
 from flex_robot_sim.analysis.natural_modes import frequencies
+
+# without compiled code, thousands of mass matrices take an hour
+pytestmark = [pytest.mark.slow] * bool(numba.config.DISABLE_JIT)
 
 # Coordinates needed for 1e-4 in the highest frequency under test: the static
 # shapes x^2 and x^3 and one clamped-free mode more than frequencies; cubic elements about five

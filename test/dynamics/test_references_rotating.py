@@ -12,6 +12,8 @@ from flex_robot_sim.analysis.natural_modes import frequencies
 from flex_robot_sim.analysis.statics import equilibrium
 from flex_robot_sim.util.exceptions import SettingError
 
+pytestmark = pytest.mark.slow
+
 TABLE = {
     0: (3.5160, 22.0345, 61.6972, 3.5160),
     2: (4.1373, 22.6149, 62.2732, 3.6218),

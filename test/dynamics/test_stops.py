@@ -14,6 +14,8 @@ from flex_robot_sim.simulation.simulation import Simulation
 from flex_robot_sim.util.settings import SimulationSettings
 from flex_robot_sim.util.share import shipped_robots
 
+pytestmark = pytest.mark.slow
+
 STEPS = [1e-4, 5e-4, 1e-3, 2e-3, 5e-3]
 
 

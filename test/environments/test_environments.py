@@ -23,6 +23,8 @@ from flex_robot_sim.environments.episodes import LOST_ARM_REWARD, Episodes, Epis
 from flex_robot_sim.environments.gym import ArmEnv, ArmVectorEnv  # noqa: E402
 from flex_robot_sim.environments.tasks import TASKS, EpisodeTargets, reference  # noqa: E402
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize('task', IDS)
 def test_the_checker_of_gymnasium_has_nothing_to_say(task):

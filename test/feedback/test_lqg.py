@@ -28,6 +28,8 @@ from flex_robot_sim.simulation.loop_timing import LoopTiming
 from flex_robot_sim.simulation.rollout import rollout
 from flex_robot_sim.util.share import shipped_robots
 
+pytestmark = pytest.mark.slow
+
 LOOP = LoopTiming(5e-3, 50e-3)
 START, GOAL = np.array([0.0]), np.array([0.6])
 BEGIN, DURATION = 0.2, 1.2

@@ -24,6 +24,8 @@ from flex_robot_sim.simulation.loop_timing import LoopTiming
 from flex_robot_sim.simulation.rollout import ControlLoop, rollout
 from flex_robot_sim.util.share import shipped_robots
 
+pytestmark = pytest.mark.slow
+
 LOOP = LoopTiming(1e-3, 1e-3)
 STIFFNESS, DAMPING = np.array([60.0]), np.array([0.18])  # the first mode has 0.5 % with them
 SERVO = STIFFNESS, DAMPING

@@ -20,6 +20,8 @@ from flex_robot_sim.motion.limits import effort_limits
 from flex_robot_sim.simulation.loop_timing import one_period_late
 from flex_robot_sim.util.exceptions import SettingError
 
+pytestmark = pytest.mark.slow
+
 STATE, STRAIN, STEP = 2e-3, 1e-2, 1e-3
 SETTINGS = ControllerSettings(damping_ratio=0.2)
 KINDS = ('strain', 'ppf', 'lqg')

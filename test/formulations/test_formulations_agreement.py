@@ -14,6 +14,8 @@ from flex_robot_sim.model.arm_model import make_workspace
 from flex_robot_sim.simulation.simulation import Simulation
 from flex_robot_sim.util.exceptions import SettingError, SimulationError
 
+pytestmark = pytest.mark.slow
+
 SEEDS = range(4)
 couplings = pytest.mark.parametrize('coupling', ['zero_order', 'shortening'])
 

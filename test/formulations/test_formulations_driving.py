@@ -18,6 +18,8 @@ from flex_robot_sim.simulation.simulation import Simulation
 from flex_robot_sim.util.exceptions import SimulationError
 from flex_robot_sim.util.settings import FORMULATIONS, SCHEMES, SimulationSettings
 
+pytestmark = pytest.mark.slow
+
 STEP = 1e-4
 
 

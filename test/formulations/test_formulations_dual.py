@@ -46,6 +46,8 @@ from flex_robot_sim.formulations.dual_numbers import (
     parts,
 )
 
+pytestmark = pytest.mark.slow
+
 ROUNDING = 1e-12  # of a few products of numbers of the size 1
 
 

@@ -18,6 +18,8 @@ from flex_robot_sim.formulations.dual_screw import PAPER, DualScrew, Variant
 from flex_robot_sim.model.assembly import load
 from flex_robot_sim.util.exceptions import SettingError
 
+pytestmark = pytest.mark.slow
+
 COUPLINGS = 'zero_order', 'shortening'
 LINEAR = Variant(keeps_energy=False)  # without products of elastic coordinates
 

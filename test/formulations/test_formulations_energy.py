@@ -1,9 +1,8 @@
 """
 Every formulation conserves the energy of a passive arm, at any instant and over many steps.
 
-`./run test test/formulations/test_formulations_energy.py --mutants 2000000` runs 200 random arms
-under `dual_screw` over 10 s and ten under each other formulation over 2 s. A plain run takes two
-of each for a tenth of the time.
+With `--long`, 100 random arms move for 10 s under `dual_screw`, and ten for 2 s under each other
+formulation. Otherwise two move under each for a tenth of the time.
 """
 
 import re
@@ -19,10 +18,11 @@ from flex_robot_sim.model.assembly import load
 from flex_robot_sim.simulation.simulation import Simulation
 from flex_robot_sim.util.settings import FORMULATIONS, SimulationSettings
 
+pytestmark = pytest.mark.slow
+
 COUPLINGS = 'zero_order', 'shortening'
 MAX_RELATIVE_BEND = 0.02  # of the length; limit of the test of `dual_screw`
 STEP = 1e-3
-PLAIN_RUN = 20_000  # value of --mutants for it
 
 
 def elastic(arm):
@@ -187,10 +187,10 @@ def _slope(arm, q, qd, formulation, step, seconds):
 
 
 @pytest.mark.parametrize('formulation', FORMULATIONS)
-def test_a_passive_arm_conserves_its_energy(formulation, mutants):
-    is_long, is_dual = mutants > PLAIN_RUN, formulation == 'dual_screw'
-    seconds = (10.0 if is_dual else 2.0) * (1.0 if is_long else 0.1)
-    count = 2 * mutants // PLAIN_RUN if is_dual else 10 if is_long else 2
+def test_a_passive_arm_conserves_its_energy(formulation, pytestconfig):
+    count, seconds = (100, 10.0) if formulation == 'dual_screw' else (10, 2.0)
+    if not pytestconfig.getoption('--long'):
+        count, seconds = 2, 0.1 * seconds
     arms = _arms()
     while count:
         arm, q, qd = next(arms)

@@ -33,6 +33,8 @@ from flex_robot_sim.model.assembly import load
 from flex_robot_sim.reproduce.rcm import remote_centre
 from flex_robot_sim.util.exceptions import SettingError
 
+pytestmark = pytest.mark.slow
+
 SEEDS = range(4)
 ROUNDING = 1e-12  # of a dozen products of frames with lengths of about a metre
 

@@ -39,6 +39,8 @@ from flex_robot_sim.rig.calibration.readings import write_readings
 from flex_robot_sim.rig.wire.profile import segment
 from flex_robot_sim.util.exceptions import UsageError
 
+pytestmark = pytest.mark.slow
+
 RIG = (ROOT / 'urdf' / 'rig.urdf').read_text(encoding='utf-8')
 SOFT, COULOMB = 0.94, 11.0
 # softer steel and a screw with more friction than described

@@ -12,6 +12,8 @@ from flex_robot_sim.identification.chirp_and_step import (
 )
 from flex_robot_sim.util.exceptions import SettingError
 
+pytestmark = pytest.mark.slow
+
 JOINTS = ('waist', 'elbow')
 
 

@@ -29,6 +29,8 @@ from flex_robot_sim.rig.estimation.shape_tracker import ShapeTracker
 from flex_robot_sim.rig.wire.profile import segment
 from flex_robot_sim.util.exceptions import SettingError
 
+pytestmark = pytest.mark.slow
+
 BAND = 25.0  # of the noise of samples at 50 Hz                                  [Hz]
 TIME = np.arange(0.0, 4.0, 0.02)
 

@@ -20,6 +20,8 @@ from flex_robot_sim.identification.prediction import Setup
 from flex_robot_sim.identification.sequences import make_data_set
 from flex_robot_sim.identification.simulated_experiment import simulate_experiment
 
+pytestmark = pytest.mark.slow
+
 STEP = 1e-4  # of log and fit, so that only their difference remains               [s]
 NOISE = {'motor': 1e-4, 'position': 1e-4}  # [rad]
 GAUGE = 5e-4  # [1/m]

@@ -11,6 +11,8 @@ from flex_robot_sim.identification.excitation_trajectories import (
     multisine_coefficients,
 )
 
+pytestmark = pytest.mark.slow
+
 POSE = np.array([0.2, -0.4])
 BAND, RINGS = (0.2, 6.0), (1.3, 4.1)
 

@@ -40,6 +40,8 @@ from flex_robot_sim.identification.simulated_experiment import (
 from flex_robot_sim.rig.bridge.experiment_log import read_experiment
 from flex_robot_sim.util.exceptions import UsageError
 
+pytestmark = pytest.mark.slow
+
 FREE = ['arm.stiffness', 'arm.damping_ratio', 'delay']
 # as in conformance: a failure during a stall of this computer is inconclusive and recorded
 PLAYS, SILENT = 3, 0.085  # a board stops if its host is silent for 0.1 s                 [s]

@@ -23,6 +23,8 @@ from flex_robot_sim.identification.simulated_experiment import available_channel
 from flex_robot_sim.model.assembly import build_arm
 from flex_robot_sim.util.share import shipped_robots
 
+pytestmark = pytest.mark.slow
+
 PERIOD = 4e-3  # of samples                                                        [s]
 NOISE = np.array([1e-4, 5e-4, 5e-4, 2e-3, 2e-2])  # assumed [rad, 1/m, rad/s, m/s2]
 LENGTH = 0.6  # of the link with the IMU at its end                               [m]

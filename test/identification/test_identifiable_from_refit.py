@@ -8,6 +8,8 @@ import pytest
 from flex_robot_sim.identification import identifiability as telling
 from flex_robot_sim.identification.fit import Fit
 
+pytestmark = pytest.mark.slow
+
 ROWS = 10000  # enough that residuals are small and (I5) is their sum of squares
 
 

@@ -10,6 +10,8 @@ from flex_robot_sim.description.quantities import JOINT_QUANTITIES, LINK_QUANTIT
 from flex_robot_sim.identification.parameters import FITTED_GROUPS, GROUPS
 from flex_robot_sim.identification.uncertainty import HINTS
 
+pytestmark = pytest.mark.slow
+
 PAGE, REFERENCE, METHOD, RESULTS = (
     (ROOT / f'docs/identification{part}.md').read_text('utf-8')
     for part in ('', '_reference', '_method', '_results')

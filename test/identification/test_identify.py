@@ -22,6 +22,8 @@ from flex_robot_sim.model.assembly import build_arm
 from flex_robot_sim.util.exceptions import UsageError
 from flex_robot_sim.util.share import shipped_robots
 
+pytestmark = pytest.mark.slow
+
 RATE, SECONDS, LATE = 200.0, 6.0, 3e-3
 STEP = 2.5e-3  # of the fit                                                        [s]
 NOISE = 2e-3  # of the gauges [1/m]

@@ -2,7 +2,10 @@
 
 import importlib
 
+import pytest
 from project_files import ROOT
+
+pytestmark = pytest.mark.slow
 
 
 def test_small_benchmark_has_its_keys_and_small_errors(monkeypatch):

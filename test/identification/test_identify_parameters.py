@@ -7,6 +7,8 @@ from hub_beam import EI, HubBeam
 import flex_robot_sim as frs
 from flex_robot_sim.identification import Log, identify_parameters, make_log
 
+pytestmark = pytest.mark.slow
+
 SERVO = 20.0, 0.3
 
 

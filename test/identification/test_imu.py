@@ -29,6 +29,8 @@ from flex_robot_sim.ros.definitions import SEPARATOR, message_type
 from flex_robot_sim.util.exceptions import UsageError
 from flex_robot_sim.util.share import shipped_robots
 
+pytestmark = pytest.mark.slow
+
 SIX = tuple(f'{kind}/imu/{axis}' for kind in ('gyro', 'acceleration') for axis in 'xyz')
 GYROS, FORCES = slice(0, 3), slice(3, 6)
 PLACE, TURNED = [0.3, 0.05, -0.02], [0.4, -0.3, 0.7]

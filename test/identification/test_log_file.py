@@ -11,6 +11,8 @@ from flex_robot_sim.identification.sequences import make_data_set
 from flex_robot_sim.recording.simulated import SimulationRecording
 from flex_robot_sim.util.exceptions import UsageError
 
+pytestmark = pytest.mark.slow
+
 TIME = np.arange(0, 4, 0.004)
 ARM = frs.load('single_link')
 

@@ -16,6 +16,8 @@ from project_files import ROOT
 
 from flex_robot_sim.cli import main
 
+pytestmark = pytest.mark.slow
+
 FOLDER = os.environ.get('REAL_LOGS', '')
 PAGE = (ROOT / 'docs/identification_results.md').read_text('utf-8')
 GAUGES = ('link2/eps21', 'link2/eps22', 'link3/eps31', 'link3/eps32')

@@ -16,6 +16,8 @@ from flex_robot_sim.identification.uncertainty import (
     uncertainty,
 )
 
+pytestmark = pytest.mark.slow
+
 ROWS, TRIALS = 3000, 400
 
 

@@ -12,6 +12,8 @@ from test_compiled import needs_numba
 from flex_robot_sim.jit.array_table import TableRows, Vectors3, pass_by_pointer, zeros
 from flex_robot_sim.jit.compiled import bind, compiled
 
+pytestmark = pytest.mark.slow
+
 
 @pass_by_pointer
 class Table(NamedTuple):

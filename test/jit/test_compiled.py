@@ -17,6 +17,8 @@ from flex_robot_sim.jit import compiled as compiled_module
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.util.interpreter import run_text
 
+pytestmark = pytest.mark.slow
+
 
 @compiled
 def _quotient(a, b):

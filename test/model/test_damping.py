@@ -15,6 +15,8 @@ from flex_robot_sim.dynamics.forces import add_powers, set_forces
 from flex_robot_sim.dynamics.stability import spring_matrices
 from flex_robot_sim.model.arm_model import make_workspace
 
+pytestmark = pytest.mark.slow
+
 RATIO = 0.02
 DISCRETISATION = with_modes(3, 2, 2)
 DAMPED = f'<damping ratio="{RATIO}"/>'

@@ -19,7 +19,7 @@ from flex_robot_sim.util.exceptions import SettingError
 PERIOD = 2e-3
 NAMES = ('waist', 'shoulder', 'elbow')
 ROUNDING = 1e-9
-REPLACEMENTS = 1000  # with --mutants 200000; a tenth of them in a usual run
+REPLACEMENTS = 1000  # with --long; a tenth of them in a usual run
 
 
 @pytest.fixture(scope='module')

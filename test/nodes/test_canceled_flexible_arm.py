@@ -41,7 +41,7 @@ def client(control_msgs, the_observer):
 
 
 def test_a_canceled_goal_of_a_sagging_arm_ends_as_canceled(client, observer, mutants):
-    """`--mutants 1000000` cancels 100 goals."""
+    """100 goals with `--long`."""
     random = np.random.default_rng(35)
     targets = observer.listen(JointState, f'{SPACE}/controller/target')
     count = int(np.clip(mutants // 10_000, CANCELS, 100))

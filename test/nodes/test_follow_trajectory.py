@@ -159,7 +159,7 @@ def test_a_running_goal_leaves_the_processor_to_others(simulated, observer, name
 
 
 def test_a_canceled_goal_leaves_every_joint_at_rest(client, observer, mutants):
-    """`--mutants 1000000` runs 100 cancellations for each action."""
+    """100 cancellations for each action with `--long`."""
     random = np.random.default_rng(35)
     targets = observer.listen(JointState, f'{SPACE}/controller/target')
     count = int(np.clip(mutants // 10_000, CANCELS, 100))

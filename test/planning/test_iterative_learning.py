@@ -12,6 +12,8 @@ from flex_robot_sim.planning.iterative_learning import REJECTION_RATIO, Repeated
 from flex_robot_sim.planning.simulated_trials import SimulatedTrials
 from flex_robot_sim.simulation.loop_timing import LoopTiming
 
+pytestmark = pytest.mark.slow
+
 LOOP = LoopTiming(1e-3, 1e-3)
 LEAD, DURATION, WHOLE = 0.25, 1.2, 2.05  # rest before the move, the move, the trial     [s]
 SERVO = [60.0], [0.18]

@@ -19,6 +19,8 @@ from flex_robot_sim.motion.trajectory import Interpolation
 from flex_robot_sim.planning.rest_to_rest import PlanLimits, plan_move
 from flex_robot_sim.simulation.rollout import rollout
 
+pytestmark = pytest.mark.slow
+
 DURATION = 0.9
 START, GOAL = np.array([0.0]), np.array([0.8])
 

@@ -16,6 +16,8 @@ from flex_robot_sim.model.assembly import GRAVITY, build_arm
 from flex_robot_sim.util.interpreter import run_module
 from flex_robot_sim.util.share import shipped_robots
 
+pytestmark = pytest.mark.slow
+
 ENGINES = {
     'chopped_mujoco': 'mujoco',
     'chopped_pinocchio': 'pinocchio',

@@ -1,59 +1,173 @@
-"""What CI makes of the exit codes of ./run test, judged by one that plays them."""
+"""CI: the second try of failed tests, in a small project of tests that `.ci/run` runs for real."""
 
 import re
+import shutil
 import subprocess
+import sys
 
+import flaky_tests
 import pytest
 from project_files import ROOT
 
-# what the first and the second call print, and with which code they end
-CRASHED = 'Fatal Python error: Segmentation fault\n..replacing crashed worker gw0'
-PLAYED = """#!/bin/sh
-echo "$@" >>calls
-if [ -e again ]; then cat second; exit "$(cat second_code)"; fi
-touch again; cat first; exit "$(cat first_code)"
+# what the project takes from here; `tools` installs nothing
+PLUGIN = """
+import pytest
+import flaky_tests
+from pathlib import Path
+
+flaky_tests.LIST = Path(__file__).with_name('flaky.txt')
+
+def pytest_addoption(parser):
+    parser.addoption('--failed-tests')
+    parser.addoption('--second-try')
+
+def pytest_configure(config):
+    option = config.getoption
+    if option('--failed-tests') and not hasattr(config, 'workerinput'):
+        config.pluginmanager.register(flaky_tests.FailedTests(option('--failed-tests')))
+    if option('--second-try'):
+        config.pluginmanager.register(flaky_tests.SecondTry(option('--second-try'), config))
 """
+RUN = """#!/bin/sh
+shift
+[ "$1" = --oldest ] && exit {oldest}
+shift
+exec {python} -m pytest -p no:cacheprovider -q -n 1 "$@"
+"""
+HELPERS = """
+from pathlib import Path
+
+def is_second_try(name):
+    path = Path(__file__).with_name(f'{name}.tried')
+    if path.exists():
+        return True
+    path.touch()
+    return False
+"""
+PASSES = 'def test_passes():\n    pass\n'
+FLAKY = """
+import os, pytest
+from helpers import is_second_try
+
+@pytest.mark.parametrize('value', [1, 2])
+def test_needs_a_second_try(value):
+    assert value == 1 or is_second_try('value')
+"""
+CRASHES = """
+import os
+from helpers import is_second_try
+
+def test_crashes_once():
+    is_second_try('crash') or os.abort()
+"""
+FAILS = 'def test_fails():\n    assert 0\n'
+NAME = 'test_flaky.py::test_needs_a_second_try'
+
+
+@pytest.fixture
+def ci(tmp_path):
+    """Return a function that runs CI in a project of test files; it gives code and output."""
+
+    def run(oldest=69, listed='', **files):
+        pytest.importorskip('xdist')
+        (tmp_path / '.ci').mkdir()
+        shutil.copy(ROOT / '.ci' / 'run', tmp_path / '.ci')
+        programs = {
+            '.ci/tools': '#!/bin/sh\n',
+            'run': RUN.format(oldest=oldest, python=sys.executable),
+        }
+        texts = {'conftest.py': PLUGIN, 'helpers.py': HELPERS, 'flaky.txt': listed}
+        texts.update((f'test_{name}.py', text) for name, text in files.items())
+        for name, text in {**programs, **texts}.items():
+            (tmp_path / name).write_text(text)
+        for name in programs:
+            (tmp_path / name).chmod(0o755)
+        (tmp_path / 'temporary').mkdir()
+        done = subprocess.run(
+            ['.ci/run'],
+            cwd=tmp_path,
+            env={
+                'PATH': '/usr/bin:/bin',
+                'TMPDIR': str(tmp_path / 'temporary'),
+                'PYTHONPATH': str(ROOT / 'test'),
+            },
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+        assert [*(tmp_path / 'temporary').glob('tmp.*')] == []
+        return done.returncode, done.stdout
+
+    return run
+
+
+def flaky_names(output):
+    """Return the flaky tests that CI names at the end."""
+    return re.findall(r'^flaky: (.*)', output.partition('ci: these tests passed')[2], re.M)
+
+
+@pytest.mark.slow
+def test_a_failed_test_runs_a_second_time_and_is_named_as_flaky_at_the_end(ci):
+    code, output = ci(passes=PASSES, flaky=FLAKY, crashes=CRASHES)
+    assert code == 0, output
+    assert flaky_names(output) == ['test_crashes.py::test_crashes_once', f'{NAME}[2]']
+    assert output.endswith(f'flaky: {NAME}[2]\n')
+    # the reason of a crash is in the log
+    assert 'Fatal Python error: Aborted' in output.partition('run a second time')[2]
+
+
+@pytest.mark.slow
+def test_a_test_that_fails_twice_fails_ci_and_flaky_tests_are_still_named(ci):
+    code, output = ci(fails=FAILS, flaky=FLAKY)
+    assert code == 1 and flaky_names(output) == [f'{NAME}[2]']
+    assert '1 failed, 1 passed' in output
+
+
+@pytest.mark.slow
+def test_a_listed_flaky_test_that_needs_its_second_try_fails_ci(ci):
+    code, output = ci(flaky=FLAKY, listed=f'# head\n\n2026-11-26 {NAME} waits for a fixed time\n')
+    assert code == 1, output
+    assert flaky_names(output) == [
+        f'{NAME}[2], listed since 2026-11-26, must pass the first time: waits for a fixed time'
+    ]
+
+
+@pytest.mark.slow
+def test_tests_that_pass_run_once_and_nothing_is_flaky(ci):
+    code, output = ci(passes=PASSES, listed=f'2026-11-26 {NAME} waits for a fixed time\n')
+    assert code == 0 and 'second time' not in output and output.count('1 passed') == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize('oldest', [2, 5])
+def test_an_exit_code_other_than_of_failed_tests_ends_ci(ci, oldest):
+    code, output = ci(oldest=oldest, passes=PASSES)
+    assert code == oldest and 'passed' not in output and 'second time' not in output
+
+
+def test_the_list_of_flaky_tests_names_tests_of_this_project():
+    for name in flaky_tests.read_list(flaky_tests.LIST):
+        path, _, function = name.partition('::')
+        assert f'def {function}(' in (ROOT / path).read_text('utf-8')
+
+
+def test_the_example_in_the_head_of_the_list_has_its_format(tmp_path):
+    [example] = re.findall(r'^# (\d.*)', flaky_tests.LIST.read_text('utf-8'), re.M)
+    (tmp_path / 'flaky.txt').write_text(f'{example}\n')
+    assert flaky_tests.read_list(tmp_path / 'flaky.txt') == {
+        'test/room/test_file.py::test_name': ('2026-11-26', 'waits for a fixed time')
+    }
 
 
 @pytest.mark.parametrize(
-    'first, second, code, calls',
-    [
-        ((0, ''), None, 0, 1),
-        ((1, 'F'), (0, '.'), 0, 2),  # passes by itself
-        ((1, 'F'), (1, 'F'), 1, 2),
-        ((1, CRASHED), (5, ''), 0, 2),  # passed in another process
-        ((1, CRASHED), (1, 'F'), 1, 2),
-        ((1, 'F'), (5, ''), 5, 2),  # something fails, and nobody knows what
-        ((69, ''), None, 69, 1),  # no such Python
-        ((2, 'interrupted'), None, 2, 1),
-    ],
-    ids=[
-        'passes',
-        'passes the second time',
-        'fails',
-        'crashes once',
-        'crashes and fails',
-        'is lost',
-        'cannot be',
-        'is interrupted',
-    ],
+    'line', ['test/a.py::test_b 2026-11-26 late', '2026-11-26 test/a.py late']
 )
-def test_what_fails_counts_by_its_second_run(tmp_path, first, second, code, calls):
-    text = (ROOT / '.ci' / 'run').read_text()
-    (judge,) = re.findall(r'^judge\(\) \{.*?^\}', text, re.M | re.S)
-    (tmp_path / 'run').write_text(PLAYED)
-    (tmp_path / 'run').chmod(0o755)
-    for name, played in (('first', first), ('second', second or (99, ''))):
-        (tmp_path / f'{name}_code').write_text(str(played[0]))
-        (tmp_path / name).write_text(f'{played[1]}\n')
-    run = subprocess.run(
-        ['bash', '-c', f'set -euo pipefail\n{judge}\njudge --oldest -m "a b"'],
-        cwd=tmp_path,
-        env={'PATH': '/usr/bin:/bin', 'TMPDIR': str(tmp_path)},
-        capture_output=True,
-        text=True,
+def test_a_wrong_line_of_the_list_is_a_one_line_error(tmp_path, line):
+    path = tmp_path / 'flaky.txt'
+    path.write_text(f'# head\n{line}\n')
+    with pytest.raises(pytest.UsageError) as error:
+        flaky_tests.read_list(path)
+    assert str(error.value) == (
+        f'{path}:2: a line has DATE, TEST and REASON. Write, for example, '
+        '2026-11-26 test/room/test_file.py::test_name waits for a fixed time.'
     )
-    assert run.returncode == code, run.stderr
-    assert len((tmp_path / 'calls').read_text().splitlines()) == calls
-    assert ('Fatal Python error' in run.stderr) == ('Fatal' in first[1])
-    assert not list(tmp_path.glob('tmp.*'))

@@ -10,6 +10,8 @@ from forks import Forks
 from node_processes import NodeProcess
 from project_files import ROOT
 
+pytestmark = pytest.mark.slow
+
 EXAMPLES = ROOT / 'examples'
 NUMBER = re.compile(r'[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?')
 PATIENCE = 300.0  # with what has to be compiled                                  [s]

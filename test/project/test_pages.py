@@ -5,6 +5,8 @@ import re
 import pytest
 from project_files import ROOT
 
+pytestmark = pytest.mark.slow
+
 # their tests look at results, too
 ELSEWHERE = {
     f'docs/{name}.md': 'test_shown_blocks.py'

@@ -12,6 +12,8 @@ from project_files import ROOT
 
 from flex_robot_sim.cli import COMMANDS
 
+pytestmark = pytest.mark.slow
+
 PYTHON = Path(sys.executable).resolve()  # not the one of a virtual environment
 TOOLS = (
     *('awk', 'cat', 'cksum', 'cp', 'df', 'dirname', 'flock', 'grep', 'head', 'mkdir', 'mount'),

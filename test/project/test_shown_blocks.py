@@ -13,6 +13,8 @@ from flex_robot_sim.planning.iterative_learning import RepeatedMove
 from flex_robot_sim.system.launch_arguments import ShaperArguments, SimulationArguments
 from flex_robot_sim.util.share import shipped_robots
 
+pytestmark = pytest.mark.slow
+
 POSE = np.array([0.0, 0.5, -0.8])
 RINGING = 13.0, 0.02  # frequency [Hz] and damping ratio of a log that nobody has made
 

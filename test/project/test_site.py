@@ -22,6 +22,8 @@ pytest.importorskip('myst_parser', reason='pip install ".[docs]"')
 sys.path.insert(0, str(ROOT / 'docs'))
 import serve
 
+pytestmark = pytest.mark.slow
+
 PATIENCE = 300.0  # of a build on a machine that does much else                       [s]
 # as where there is no ROS
 WITHOUT_ROS = """

@@ -22,6 +22,8 @@ from flex_robot_sim.jit.cache import cache_root
 from flex_robot_sim.shaping.impulses import ShapingSettings
 from flex_robot_sim.system.launch_arguments import HilArguments, SimulationArguments
 
+pytestmark = pytest.mark.slow
+
 PAGES = ('index', 'simulate_my_arm', 'flexible_urdf', 'tune_controller', 'use_rig')
 TEXTS = {page: (ROOT / 'docs' / f'{page}.md').read_text('utf-8') for page in PAGES}
 KINDS = {'sh', 'xml', 'yaml', 'python', 'math', ''}

@@ -16,6 +16,8 @@ from project_files import ROOT
 
 from flex_robot_sim.jit.cache import cache_root
 
+pytestmark = pytest.mark.slow
+
 FOLDER = ROOT / 'flex_robot_sim'
 EXEMPT = ('compiled', 'check')  # decorators
 FOLDERS = 'flex_robot_sim', 'benchmarks', 'docs', 'examples'  # as in pyproject.toml

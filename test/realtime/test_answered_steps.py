@@ -3,8 +3,12 @@
 from queue import SimpleQueue
 from threading import Event
 
+import pytest
+
 from flex_robot_sim.realtime import answered_steps
 from flex_robot_sim.realtime.answered_steps import AnsweredSteps
+
+pytestmark = pytest.mark.slow
 
 
 def test_a_step_that_no_command_answers_is_reported_once_until_a_command_comes(monkeypatch):

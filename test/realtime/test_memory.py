@@ -7,7 +7,8 @@ import sys
 
 import pytest
 
-pytestmark = pytest.mark.skipif(platform.libc_ver()[0] != 'glibc', reason='needs glibc')
+needs_glibc = pytest.mark.skipif(platform.libc_ver()[0] != 'glibc', reason='needs glibc')
+pytestmark = [pytest.mark.slow, needs_glibc]
 
 SIZE, COUNT = 5_000_000, 3
 PROGRAM = f"""

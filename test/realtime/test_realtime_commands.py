@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 from flex_robot_sim.realtime.command_inbox import CommandInbox
 from flex_robot_sim.util.exceptions import CommandError
 
+pytestmark = pytest.mark.slow
+
 NAMES = ('waist', 'shoulder', 'elbow')
 
 

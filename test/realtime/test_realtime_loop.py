@@ -12,6 +12,8 @@ from flex_robot_sim.realtime.loop_settings import LoopSettings, PayloadSettings
 from flex_robot_sim.realtime.rate_gate import RateGate
 from flex_robot_sim.util.exceptions import CommandError, SettingError, SimulationError
 
+pytestmark = pytest.mark.slow
+
 LIMITS = [np.inf, np.inf, np.inf]
 HOLD = ['shoulder', 'elbow'], [3.0, 1.0]
 

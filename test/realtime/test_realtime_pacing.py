@@ -6,6 +6,8 @@ import pytest
 from flex_robot_sim.realtime.pacing import Pacer
 from flex_robot_sim.realtime.timing import Histogram, RoundTrip, Samples
 
+pytestmark = pytest.mark.slow
+
 
 def test_deadlines_do_not_drift():
     pacer = Pacer(1e-3)

@@ -13,6 +13,8 @@ from flex_robot_sim.recording.mcap_file import RecordingReader
 from flex_robot_sim.ros.cdr import decode
 from flex_robot_sim.ros.definitions import message_type
 
+pytestmark = pytest.mark.slow
+
 FOLDER = ROOT / 'config' / 'layouts'
 PAGE = (ROOT / 'docs' / 'ros.md').read_text('utf-8')
 # what a simulation does not send, of the type of what it does

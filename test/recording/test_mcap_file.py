@@ -12,6 +12,8 @@ from flex_robot_sim.recording.mcap_file import RecordingReader, RecordingWriter
 from flex_robot_sim.recording.messages import JOINT_STATE, TEXT, TEXTS, joint_state, text
 from flex_robot_sim.util.exceptions import UsageError
 
+pytestmark = pytest.mark.slow
+
 NAMES = ['shoulder', 'elbow']
 
 

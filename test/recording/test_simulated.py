@@ -14,6 +14,8 @@ from flex_robot_sim.reports.recorded_run import read_run
 from flex_robot_sim.reports.tip_vibration import recorded_servo_gains
 from flex_robot_sim.util.exceptions import UsageError
 
+pytestmark = pytest.mark.slow
+
 WORDS = [
     'simulate',
     'single_link',

@@ -10,6 +10,8 @@ from written_runs import write_run
 
 from flex_robot_sim.cli import main
 
+pytestmark = pytest.mark.slow
+
 
 def compared(capsys, folder, first, second):
     """What `flexsim compare --json` says."""

@@ -17,6 +17,8 @@ from flex_robot_sim.recording.messages import TEXT, TEXTS, text
 from flex_robot_sim.recording.tables import read_tables
 from flex_robot_sim.reports.run_report import make_report
 
+pytestmark = pytest.mark.slow
+
 WORDS = [
     'simulate',
     'single_link',

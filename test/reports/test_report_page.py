@@ -10,6 +10,8 @@ pytest.importorskip('mcap')
 
 from flex_robot_sim.cli import main
 
+pytestmark = pytest.mark.slow
+
 PAGE = (ROOT / 'docs' / 'report.md').read_text('utf-8')
 
 

@@ -8,6 +8,8 @@ import pytest
 from flex_robot_sim.reports.series import Series, SeriesBuilder, decimate, to_json_value
 from flex_robot_sim.reports.tip_vibration import amplitude_spectrum
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_thinned_curve_keeps_its_ends_and_its_peaks():
     time = np.linspace(0.0, 10.0, 100_001)

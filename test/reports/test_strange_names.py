@@ -14,6 +14,8 @@ from flex_robot_sim.recording.messages import JOINT_STATE, TEXTS, joint_state
 from flex_robot_sim.util.exceptions import plain
 from flex_robot_sim.util.plots import Chart, Curve, Panel, chart_svg, write_charts, write_figure
 
+pytestmark = pytest.mark.slow
+
 FORMULAS = [
     '$\\frac{a$',
     '$x_1$',

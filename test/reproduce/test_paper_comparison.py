@@ -24,6 +24,8 @@ from flex_robot_sim.reproduce.simulated_motion import integrate
 from flex_robot_sim.util.exceptions import UsageError
 from flex_robot_sim.util.plots import Chart, Curve, draw_charts
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize(
     'row, verdict',

@@ -14,6 +14,8 @@ from flex_robot_sim.reproduce.spin_up import hub_motion, kane_text, solve_linear
 from flex_robot_sim.util.exceptions import UsageError
 from flex_robot_sim.util.plots import Chart, Curve, draw_charts, write_charts
 
+pytestmark = pytest.mark.slow
+
 KEYS = {
     'experiment',
     'variant',

@@ -14,6 +14,8 @@ from flex_robot_sim.reproduce.courses import (
 from flex_robot_sim.reproduce.reproduction import Reproduction, as_text, summary
 from flex_robot_sim.reproduce.simulated_motion import Run
 
+pytestmark = pytest.mark.slow
+
 TIMES = np.linspace(0.0, 1.0, 11)
 
 

@@ -7,6 +7,8 @@ from flex_robot_sim.model.assembly import load
 from flex_robot_sim.reproduce import dual_screw, rcm
 from flex_robot_sim.reproduce.options import Options
 
+pytestmark = pytest.mark.slow
+
 
 def ours(reproduction):
     return {row.what: row.ours for row in reproduction.comparisons}

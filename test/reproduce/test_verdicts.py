@@ -13,7 +13,7 @@ from flex_robot_sim.reproduce.options import Options
 from flex_robot_sim.reproduce.pages import COMPARISONS, PAGES
 from flex_robot_sim.reproduce.sensitivity import changed_verdicts, scaled_options
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 A, D, N = 'agrees', 'differs', 'not comparable'
 # {experiment: {beginning of the comparison: verdict}}; each beginning is unique
 VERDICTS = {

@@ -7,6 +7,8 @@ from flex_robot_sim.recording.messages import JOINT_STATE, POSE, TEXT, TEXTS
 from flex_robot_sim.ros.cdr import MessageError, decode, encode, trim
 from flex_robot_sim.ros.definitions import DefinitionError, message_type
 
+pytestmark = pytest.mark.slow
+
 SEEDS = range(20)
 
 

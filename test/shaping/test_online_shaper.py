@@ -17,6 +17,8 @@ from flex_robot_sim.shaping.shaper_stages import stages_of
 from flex_robot_sim.shaping.specified_insensitivity import for_modes
 from flex_robot_sim.util.exceptions import SettingError
 
+pytestmark = pytest.mark.slow
+
 SLOW, FAST, RATIO = 2.0, 4.0, 0.01
 OF_THIRD = ModeTable((2,), (np.linspace(0.0, 1.0, 5),), np.full((5, 1), 2.0), np.zeros((5, 1)))
 

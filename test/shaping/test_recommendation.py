@@ -20,6 +20,8 @@ from flex_robot_sim.shaping.validation_moves import ValidationMoves, trapezoid
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.settings import SimulationSettings
 
+pytestmark = pytest.mark.slow
+
 STEP = 4e-3
 
 

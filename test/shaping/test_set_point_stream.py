@@ -17,6 +17,8 @@ from flex_robot_sim.shaping.shaper_stages import stages_of
 from flex_robot_sim.shaping.trajectory_shaper import TrajectoryShaper
 from flex_robot_sim.util.exceptions import SettingError
 
+pytestmark = pytest.mark.slow
+
 PERIOD, FREQUENCY = 0.01, 2.3
 NAMES = 'a', 'b'
 

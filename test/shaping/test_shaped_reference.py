@@ -17,6 +17,8 @@ from flex_robot_sim.shaping.shaper_design import design_shaper
 from flex_robot_sim.shaping.shaper_stages import stages_of
 from flex_robot_sim.util.exceptions import SettingError
 
+pytestmark = pytest.mark.slow
+
 T = 2e-3
 SWING = ProfileSettings(
     profile='swing',

@@ -12,6 +12,8 @@ from flex_robot_sim.shaping.shaper_comparison import (
 )
 from flex_robot_sim.util.exceptions import SettingError
 
+pytestmark = pytest.mark.slow
+
 
 def case(*frequencies, ratio=0.01):
     frequencies = np.array(frequencies)

@@ -11,6 +11,8 @@ from flex_robot_sim.shaping.impulses import KINDS, ExtraInsensitive, convolved, 
 from flex_robot_sim.shaping.specified_insensitivity import Band, for_modes, si
 from flex_robot_sim.util.exceptions import SettingError
 
+pytestmark = pytest.mark.slow
+
 EXACT = [name for name, kind in KINDS.items() if not kind.has_tolerance]
 EXTRA_INSENSITIVE = [name for name, kind in KINDS.items() if isinstance(kind, ExtraInsensitive)]
 

@@ -26,6 +26,8 @@ from flex_robot_sim.sweeps import sweep
 from flex_robot_sim.sweeps.cluster import Cluster, cluster
 from flex_robot_sim.util.exceptions import SweepError, UsageError
 
+pytestmark = pytest.mark.slow
+
 OPTIONS = {
     'vary': {'payload': 'uniform:0,1'},
     'run': own_runs.noted,

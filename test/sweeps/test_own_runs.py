@@ -24,6 +24,8 @@ from flex_robot_sim.sweeps.plan import make_plan, run_part
 from flex_robot_sim.sweeps.pools import processes
 from flex_robot_sim.util.exceptions import SettingError, SweepError, UsageError
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize(
     'run, why',

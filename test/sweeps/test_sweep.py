@@ -29,6 +29,8 @@ from flex_robot_sim.sweeps import Manoeuvre, sweep
 from flex_robot_sim.sweeps.pools import processes
 from flex_robot_sim.util.exceptions import SweepError, UsageError
 
+pytestmark = pytest.mark.slow
+
 TO = (0.3,)
 MOVE = Manoeuvre(to=TO, within=0.1, seconds=0.3)
 SCALED = {'arm.EIz': '0.9,1.1'}
@@ -205,7 +207,7 @@ def test_runs_behind_a_line_that_is_damaged_are_kept(tmp_path, caplog):
 
 
 def test_no_bits_that_flip_in_a_journal_reach_the_table(tmp_path, mutants, caplog):
-    """Three bits in any of its lines; a long run: --mutants 200000."""
+    """Three bits in any of its lines; 500 times with --long."""
     table, journal, draw = swept(folder=tmp_path), tmp_path / 'runs.jsonl', random.Random(5)
     whole = journal.read_bytes()
     for _ in range(max(1, mutants // 2000)):

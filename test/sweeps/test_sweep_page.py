@@ -11,6 +11,8 @@ from project_files import ROOT
 from flex_robot_sim.cli import main
 from flex_robot_sim.cli.benchmark import PARTS
 
+pytestmark = pytest.mark.slow
+
 PAGE = (ROOT / 'docs/sweep.md').read_text('utf-8')
 
 

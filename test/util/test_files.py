@@ -10,6 +10,8 @@ from unprivileged import unprivileged
 
 from flex_robot_sim.util.files import open_atomic, why_unwritable
 
+pytestmark = pytest.mark.slow
+
 PLACES = (
     'new.csv',
     'old.csv',

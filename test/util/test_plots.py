@@ -15,6 +15,8 @@ from flex_robot_sim.util.plots import (
     write_figure,
 )
 
+pytestmark = pytest.mark.slow
+
 TIME = np.linspace(0.0, 1.0, 50)
 PANELS = [
     Panel(

@@ -5,6 +5,8 @@ import pytest
 
 from flex_robot_sim.viewer.geometry import box, cylinder, sphere
 
+pytestmark = pytest.mark.slow
+
 
 def volume(triangles):
     vertices, faces = triangles

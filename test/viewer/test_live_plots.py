@@ -13,6 +13,8 @@ from flex_robot_sim.viewer.live_plots import LivePlots, spectrum, with_comb
 from flex_robot_sim.viewer.observed import ObservedArm, Tips
 from flex_robot_sim.viewer.pushing import PUSH_DIRECTIONS, compliance, largest_push
 
+pytestmark = pytest.mark.slow
+
 TOOL = joint('end', 'fixed', 'arm', 'tool', '<origin xyz="1 0 0"/>'), '<link name="tool"/>'
 
 

@@ -17,6 +17,8 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from flex_robot_sim.viewer.browser import Page
 from flex_robot_sim.viewer.opening import open_browser
 
+pytestmark = pytest.mark.slow
+
 REFUSED = 'Open the address that the program has printed: it holds the token of this page.\n'
 
 

@@ -25,6 +25,8 @@ from flex_robot_sim.viewer.live_arm import FollowedTargets, Live, swing_poses
 from flex_robot_sim.viewer.mode_motion import MODE_AMPLITUDE, ModeMotion
 from flex_robot_sim.viewer.solids import Attachments, solids
 
+pytestmark = pytest.mark.slow
+
 ROBOTS = {
     'two_link': 'two_link',
     'canadarm2': 'canadarm2',

@@ -12,7 +12,7 @@ from flex_robot_sim.viewer.meshes import read_mesh
 from flex_robot_sim.viewer.solids import solids
 
 pytest.importorskip('collada', reason='pip install ".[view]"')
-pytestmark = needs_meshes
+pytestmark = [pytest.mark.slow, needs_meshes]
 
 # its triangles refer to a missing material, so pycollada skips them
 BROKEN = {'anymal_foot.dae'}

@@ -14,6 +14,8 @@ from project_files import ROOT
 import flex_robot_sim as frs
 from flex_robot_sim.util.exceptions import UsageError
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def view():

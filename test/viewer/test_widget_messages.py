@@ -15,6 +15,8 @@ from websockets.exceptions import ConnectionClosed
 
 from flex_robot_sim.viewer.browser import Page
 
+pytestmark = pytest.mark.slow
+
 OPTIONS = 'x', 'y', 'ζ'
 SLIDERS = {
     'force': (0.0, 30.0, 0.3, 1),
@@ -303,7 +305,7 @@ def mutant(random, widgets):
 
 
 def test_no_invalid_message_reaches_a_callback_or_ends_the_page(panel, client, mutants, caplog):
-    """Run a million with `--mutants 1000000`; each run starts with the same ones."""
+    """A million with `--long`; each run starts with the same ones."""
     generator, widgets, sent = random.Random(34), client.widgets, 0
     while sent < mutants:
         try:

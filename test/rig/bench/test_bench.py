@@ -21,6 +21,8 @@ from flex_robot_sim.rig.bench.parts import SLIDE, TURN, BenchParts
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.share import share_folder
 
+pytestmark = pytest.mark.slow
+
 PARTS = BenchParts()
 QUIET = BenchParts(adc_noise=0.0)
 HOLD = Drive(stepper=True)

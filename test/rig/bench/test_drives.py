@@ -17,6 +17,8 @@ from flex_robot_sim.rig.bridge.bridge import BridgeSettings, calibration_of
 from flex_robot_sim.rig.wire.profile import PROFILE_CAPACITY
 from flex_robot_sim.util.exceptions import CommandError
 
+pytestmark = pytest.mark.slow
+
 PERIOD = 5e-3  # of set points [s]
 # masses of carriage, hub and strip, and the rotor of 2e-6 kg m2 through 7853.98 rad/m
 SLIDE_MASS = 0.7 + 0.048 + 0.0628 + 2e-6 * 7853.9816**2

@@ -35,6 +35,8 @@ from flex_robot_sim.rig.wire.protocol import (
 from flex_robot_sim.rig.wire.vocabulary import EventKind
 from flex_robot_sim.util.exceptions import UsageError
 
+pytestmark = pytest.mark.slow
+
 CALM = LinkSettings(stale_after=1.0, ack_timeout=0.5, hello_timeout=PATIENCE)
 FLEXSIM = [sys.executable, '-m', 'flex_robot_sim']
 

@@ -18,6 +18,8 @@ from flex_robot_sim.rig.wire.protocol import FRAMES, Header, is_from_board
 from flex_robot_sim.util.exceptions import FlexRobotSimError
 from flex_robot_sim.util.share import share_folder
 
+pytestmark = pytest.mark.slow
+
 SOURCES = share_folder() / 'firmware'
 NO_HOST = firmware.missing_tools({'make': 'make', 'gcc': 'gcc'})
 NO_CROSS = firmware.missing_tools(firmware.TOOLS)

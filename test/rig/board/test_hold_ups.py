@@ -19,6 +19,8 @@ from flex_robot_sim.rig.wire.frames import encode
 from flex_robot_sim.rig.wire.protocol import Fault, Mode, Setpoint, State
 from flex_robot_sim.rig.wire.vocabulary import EventKind
 
+pytestmark = pytest.mark.slow
+
 SETTINGS = LinkSettings(hello_timeout=PATIENCE, ack_timeout=0.5, validity=100)
 SILENT = 0.085  # a longer silence is an error of the host                          [s]
 TRIALS = 20  # until the test itself runs without delays

@@ -39,7 +39,7 @@ from flex_robot_sim.rig.wire.protocol import (
 from flex_robot_sim.util.exceptions import FlexRobotSimError
 from flex_robot_sim.util.share import share_folder
 
-pytestmark = needs_qemu
+pytestmark = [pytest.mark.slow, needs_qemu]
 
 
 @pytest.fixture(scope='module')

@@ -30,7 +30,7 @@ from flex_robot_sim.rig.wire.protocol import (
     TimeReply,
 )
 
-pytestmark = needs_qemu
+pytestmark = [pytest.mark.slow, needs_qemu]
 
 
 @pytest.fixture(scope='module')

@@ -18,6 +18,8 @@ from flex_robot_sim.rig.host.serial_port import Port
 from flex_robot_sim.rig.wire.faults import BadWire, WireFaults
 from flex_robot_sim.util.exceptions import SettingError, UsageError
 
+pytestmark = pytest.mark.slow
+
 ALL_BYTES = bytes(range(256)) * 3
 
 

@@ -31,6 +31,8 @@ from flex_robot_sim.rig.wire.protocol import MAJOR, MINOR, SCHEMA_CRC, Hello
 from flex_robot_sim.rig.wire.vocabulary import Fault, State
 from flex_robot_sim.util.exceptions import CommandError, SettingError
 
+pytestmark = pytest.mark.slow
+
 # slower than in a lab: bench and host share one interpreter here
 CALM = LinkSettings(telemetry_rate=100, validity=100, hello_timeout=PATIENCE, ack_timeout=0.5)
 NAMES = ('slide', 'turn')

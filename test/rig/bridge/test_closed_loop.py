@@ -20,6 +20,8 @@ from flex_robot_sim.rig.estimation.estimator_settings import EstimatorSettings
 from flex_robot_sim.rig.estimation.joint_tracker import JointTracker
 from flex_robot_sim.rig.wire.vocabulary import State
 
+pytestmark = pytest.mark.slow
+
 READING = 2e-3  # between readings; every third one has a set point                 [s]
 START_POSITIONS = np.array([0.15, 0.0])  # start of slide and turn          [m, rad]
 CONFIG = ROOT / 'config' / 'rig.yaml'

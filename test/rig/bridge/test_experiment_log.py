@@ -25,6 +25,8 @@ from flex_robot_sim.rig.wire.profile import segment
 from flex_robot_sim.util.exceptions import UsageError
 from flex_robot_sim.util.share import shipped_robots
 
+pytestmark = pytest.mark.slow
+
 # hash of the columns of a log, by format; a new hash needs a new format
 COLUMNS_OF_LOGS = {1: '6b6862a8'}
 

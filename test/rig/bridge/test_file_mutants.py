@@ -18,6 +18,8 @@ from flex_robot_sim.rig.wire.profile import segment
 from flex_robot_sim.util.exceptions import FlexRobotSimError, SettingError
 from flex_robot_sim.util.settings import read_yaml, write_yaml
 
+pytestmark = pytest.mark.slow
+
 SEED = 20261122
 JUNK = ['', '0', '-1', '1', '1e999', '-1e-400', '1e-320', '1e308', '-1e300', '1e12', '1e-9', 'nan',
         '.nan', 'NaN', 'inf', 'Infinity', '-.inf', '9' * 400, '1' * 5000, '4294967295', '0x10',

@@ -20,6 +20,8 @@ from flex_robot_sim.rig.wire.protocol import Telemetry
 from flex_robot_sim.rig.wire.vocabulary import MOVING, State
 from flex_robot_sim.util.exceptions import SettingError
 
+pytestmark = pytest.mark.slow
+
 RIG = (ROOT / 'urdf' / 'rig.urdf').read_text(encoding='utf-8')
 MOVES = [segment(0.3, 0.6, 600.0), segment(0.3, -0.6, -600.0), segment(0.6, 0.0, 0.0)]
 COUNT = np.array([1 / 300000, 2 * math.pi / 2400])  # of the encoders [m, rad]

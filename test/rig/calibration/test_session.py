@@ -42,6 +42,8 @@ from flex_robot_sim.rig.host.link import RigLink
 from flex_robot_sim.rig.host.link_session import LinkState
 from flex_robot_sim.util.exceptions import CalibrationError
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope='module')
 def arm():

@@ -31,6 +31,8 @@ from flex_robot_sim.rig.wire.frames import FrameReader
 from flex_robot_sim.rig.wire.protocol import Arm, Param, Segment, State, Stream
 from flex_robot_sim.rig.wire.vocabulary import Access
 
+pytestmark = pytest.mark.slow
+
 NO_QEMU = missing_tools({**TOOLS, **PACKAGES})
 by_name = pytest.mark.parametrize('check', CHECKS, ids=lambda check: check.name)
 

@@ -17,6 +17,8 @@ from flex_robot_sim.rig.conformance.check_runner import CHECKS, run_check
 from flex_robot_sim.rig.wire.protocol import Fault, State
 from flex_robot_sim.util.share import share_folder
 
+pytestmark = pytest.mark.slow
+
 Commands = board_commands.Commands
 NO_QEMU = missing_tools({**TOOLS, **PACKAGES})
 ESTOP = 0x2F

@@ -19,6 +19,8 @@ from flex_robot_sim.rig.estimation.shape_estimator import ShapeEstimator, tip_ma
 from flex_robot_sim.rig.estimation.shape_filter import ShapeFilter, integrated_covariance
 from flex_robot_sim.util.exceptions import SettingError
 
+pytestmark = pytest.mark.slow
+
 PARTS = BenchParts()
 RIG = (ROOT / 'urdf' / 'rig.urdf').read_text(encoding='utf-8')
 PERIOD = 2e-3  # of telemetry [s]

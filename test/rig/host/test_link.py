@@ -28,6 +28,8 @@ from flex_robot_sim.rig.wire.protocol import (
 from flex_robot_sim.rig.wire.vocabulary import EventKind, Fault, Joint, Mode, Result, State
 from flex_robot_sim.util.exceptions import SettingError, UsageError
 
+pytestmark = pytest.mark.slow
+
 # on a busy machine, threads are delayed longer than the default timeouts of the link
 CALM = LinkSettings(telemetry_rate=200, stale_after=1.0, ack_timeout=0.5, hello_timeout=PATIENCE)
 

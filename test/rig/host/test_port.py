@@ -18,6 +18,8 @@ from waiting import PATIENCE, eventually
 from flex_robot_sim.rig.errors import RigError
 from flex_robot_sim.rig.host.serial_port import Port, serial_ports
 
+pytestmark = pytest.mark.slow
+
 
 class Sink:
     """Collects the bytes of a port."""

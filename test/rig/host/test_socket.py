@@ -15,6 +15,8 @@ from flex_robot_sim.rig.errors import RigError
 from flex_robot_sim.rig.host.link import LinkSettings, LinkState, RigLink
 from flex_robot_sim.rig.wire.protocol import State
 
+pytestmark = pytest.mark.slow
+
 CALM = LinkSettings(telemetry_rate=200, stale_after=1.0, ack_timeout=0.5, hello_timeout=PATIENCE)
 
 

@@ -21,6 +21,8 @@ from flex_robot_sim.rig.wire.protocol import Ack, Arm, Setpoint, Telemetry, Time
 from flex_robot_sim.rig.wire.vocabulary import CONSTANTS, FAULTS, Fault, Mode, Result, State
 from flex_robot_sim.util.exceptions import UsageError
 
+pytestmark = pytest.mark.slow
+
 TELEMETRY = Telemetry(
     12345678, 45000, -573, 33000, 32768, -0.25, -765, 1600.0, State.ARMED, 0, Fault(0), 513, -0.417
 )
