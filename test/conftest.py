@@ -9,17 +9,19 @@ import importlib.util
 import os
 import re
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
-import flaky_tests
 import parallel
 import public_robots
 import pytest
 import random_cases
+from command_calls import flexsim
+from emulated_rigs import emulator, rig
 from ros_here import NO_LAUNCH, NO_ROS
 from time_limit import LONG_LIMIT_S, TIME_LIMIT_S, TimeLimit
+
+__all__ = ['emulator', 'flexsim', 'rig']  # fixtures
+pytest_plugins = ['flaky_tests']
 
 MARKERS = {
     'ros': 'needs rclpy; skipped where it cannot be imported',
@@ -72,19 +74,6 @@ def pytest_addoption(parser):
     group.addoption(
         '--rig-port', metavar='PORT', help='run the tests marked rig on this serial port'
     )
-    group.addoption(
-        '--mutants-seed',
-        type=int,
-        default=34,
-        metavar='SEED',
-        help='of damaged recordings (default: %(default)s)',
-    )
-    group.addoption('--failed-tests', metavar='FILE', help='write the names of failed tests')
-    group.addoption(
-        '--second-try',
-        metavar='FILE',
-        help='run the tests of this file only; those that do not fail are flaky (see .ci/run)',
-    )
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest-xdist looks at -n
@@ -105,10 +94,6 @@ def pytest_configure(config):
     default_limit = LONG_LIMIT_S if option('--long') else TIME_LIMIT_S
     limit = option('--time-limit')
     config.pluginmanager.register(TimeLimit(default_limit if limit is None else limit))
-    if option('--failed-tests') and not parallel.WORKER:
-        config.pluginmanager.register(flaky_tests.FailedTests(option('--failed-tests')))
-    if option('--second-try'):
-        config.pluginmanager.register(flaky_tests.SecondTry(option('--second-try'), config))
     if option('--quick'):  # slow files are not even imported
         collect_ignore.extend(['nodes', 'launch', *_slow_files()])
 
@@ -153,40 +138,3 @@ def pytest_collection_modifyitems(config, items):
 def mutants(request):
     """Return how many broken inputs a fuzzer tries; slow ones try a share of it."""
     return LONG_COUNT if request.config.getoption('--long') else PLAIN_COUNT
-
-
-@pytest.fixture
-def recording_mutants(request, mutants):
-    """Return the seed and the number of damaged recordings to try."""
-    return request.config.getoption('--mutants-seed'), mutants // 500
-
-
-@pytest.fixture(scope='session')
-def registry():
-    """Skip the test if the Python package registry is unreachable."""
-    ask = [sys.executable, '-m', 'pip', '--retries', '0', '--timeout', '10', 'index', 'versions']
-    if subprocess.run([*ask, 'setuptools'], capture_output=True).returncode:
-        pytest.skip('the registry of Python packages is out of reach')
-
-
-@pytest.fixture(scope='module')
-def rig():
-    """Return an emulated rig; its bench is renewed for each test: to load it takes a while."""
-    from flex_robot_sim.rig.board.emulated_rig import (
-        rig_of,  # loads the dynamics: not for every test
-    )
-
-    rig = rig_of()
-    rig.step()  # compile before anything runs in real time
-    return rig
-
-
-@pytest.fixture
-def emulator(rig, tmp_path):
-    """Return an emulator behind its own port, which outlives its clients."""
-    from flex_robot_sim.rig.board.emulated_rig import EmulatedRig
-    from flex_robot_sim.rig.board.emulator import Emulator
-
-    rig.bench.restore((0.15, 0.0))
-    with Emulator(tmp_path / 'rig', EmulatedRig(rig.bench)) as emulator:
-        yield emulator

@@ -1,8 +1,8 @@
 """
 Flaky tests: tests that fail first and pass when they run again.
 
-`.ci/run` writes the names of failed tests by `--failed-tests FILE`, and runs them a second time,
-one at a time, by `--second-try FILE`. A test that does not fail then is flaky, and is reported. A
+`.ci/run` writes the names of failed tests by `--failed-tests=FILE`, and runs them a second time,
+one at a time, by `--second-try=FILE`. A test that does not fail then is flaky, and is reported. A
 test of `flaky.txt` is under repair: it must pass the first time, so its second try fails the run.
 """
 
@@ -10,8 +10,27 @@ import re
 from pathlib import Path
 
 import pytest
+from parallel import WORKER
 
-LIST = Path(__file__).with_name('flaky.txt')
+
+def pytest_addoption(parser):
+    group = parser.getgroup('flex_robot_sim')
+    group.addoption('--failed-tests', metavar='FILE', help='write the names of failed tests')
+    group.addoption('--second-try', metavar='FILE', help='run the tests of this file only')
+
+
+def pytest_configure(config):
+    if config.getoption('--second-try'):
+        config.args = sorted({name.partition('::')[0] for name in _names(config)})
+
+
+def pytest_collection_modifyitems(config, items):
+    if config.getoption('--second-try'):
+        items[:] = [item for item in items if item.nodeid in _names(config)]
+
+
+def _names(config):
+    return Path(config.getoption('--second-try')).read_text('utf-8').splitlines()
 
 
 def read_list(path):
@@ -25,60 +44,22 @@ def read_list(path):
                     f'{path}:{number}: a line has DATE, TEST and REASON. Write, for example, '
                     '2026-11-26 test/room/test_file.py::test_name waits for a fixed time.'
                 )
-            since, name, reason = match.groups()
-            listed[name] = since, reason
+            listed[match[2]] = match[1], match[3]
     return listed
 
 
-class FailedTests:
-    """Plugin for the first run: writes the names of failed tests, also of those that crash."""
-
-    def __init__(self, path):
-        self.path, self.names = Path(path), set()
-
-    def pytest_runtest_logreport(self, report):
-        """Collect the name of a failed test; another process may run a crashed one again."""
-        if report.failed:
-            self.names.add(report.nodeid)
-
-    def pytest_sessionfinish(self):
-        """Write the file."""
-        self.path.write_text(''.join(f'{name}\n' for name in sorted(self.names)), 'utf-8')
-
-
-class SecondTry:
-    """Plugin for the second run: runs failed tests only, and reports the flaky ones."""
-
-    def __init__(self, path, config):
-        self.names = Path(path).read_text('utf-8').splitlines()
-        self.listed, self.failed, self.flaky = read_list(LIST), set(), []
-        config.args = sorted({name.partition('::')[0] for name in self.names})
-
-    def pytest_collection_modifyitems(self, items):
-        """Keep the failed tests."""
-        items[:] = [item for item in items if item.nodeid in self.names]
-
-    def pytest_runtest_logreport(self, report):
-        """Note that a test has failed again, or that it has ended."""
-        if report.failed:
-            self.failed.add(report.nodeid)
-        elif report.when == 'teardown' and report.nodeid not in self.failed:
-            self.flaky.append(report.nodeid)
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_sessionfinish(self, session):
-        """Let the run fail if a flaky test is listed."""
-        if any(map(self._entry, self.flaky)):
-            session.exitstatus = pytest.ExitCode.TESTS_FAILED
-
-    def pytest_terminal_summary(self, terminalreporter):
-        """Print a line for each flaky test."""
-        for name in self.flaky:
-            entry = self._entry(name)
-            note = (
-                f', listed since {entry[0]}, must pass the first time: {entry[1]}' if entry else ''
-            )
-            terminalreporter.write_line(f'flaky: {name}{note}')
-
-    def _entry(self, name):
-        return self.listed.get(name.partition('[')[0])
+@pytest.hookimpl(tryfirst=True)  # before the exit code is reported
+def pytest_sessionfinish(session):
+    option, reporter = session.config.getoption, session.config.pluginmanager.get_plugin
+    stats = getattr(reporter('terminalreporter'), 'stats', {})
+    failed = {report.nodeid for key in ('failed', 'error') for report in stats.get(key, ())}
+    if option('--failed-tests') and not WORKER:
+        Path(option('--failed-tests')).write_text('\n'.join(sorted(failed)), 'utf-8')
+    if option('--second-try'):
+        listed = read_list(session.config.rootpath / 'test' / 'flaky.txt')
+        for name in sorted({item.nodeid for item in session.items} - failed):
+            entry, note = listed.get(name.partition('[')[0]), ''
+            if entry:
+                session.exitstatus = pytest.ExitCode.TESTS_FAILED
+                note = f', listed since {entry[0]}, must pass the first time: {entry[1]}'
+            print(f'\nflaky: {name}{note}', end='')

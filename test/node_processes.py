@@ -7,18 +7,16 @@ import sys
 import threading
 import time
 
-from warm_programs import Program
-
 PATIENCE = 150.0  # for what takes a second or two once its machine code is made             [s]
 
 
 class Process:
     """A process and its lines."""
 
-    def __init__(self, words, environment=os.environ, plain=False, **options):
-        """Start the program that `words` name, with options of Popen; plain: in no case warm."""
+    def __init__(self, words, environment=os.environ, **options):
+        """Start the program that `words` name, with options of Popen."""
         self.lines, self._news, self._has_ended = [], threading.Condition(), False
-        self.process = (subprocess.Popen if plain else Program)(
+        self.process = subprocess.Popen(
             words,
             text=True,
             stdout=subprocess.PIPE,
@@ -83,13 +81,11 @@ class Process:
 class NodeProcess(Process):
     """A node of the package in a process of its own."""
 
-    def __init__(
-        self, name, *ros_arguments, prefix=(), environment=os.environ, plain=False, **parameters
-    ):
+    def __init__(self, name, *ros_arguments, prefix=(), environment=os.environ, **parameters):
         """
         Start the node `name` with ROS arguments and parameters.
 
-        :param prefix: words before those of Python; plain: whether it must start by itself.
+        :param prefix: words before those of Python.
         """
         words = list(ros_arguments)
         for key, value in parameters.items():
@@ -97,5 +93,4 @@ class NodeProcess(Process):
         super().__init__(
             [*prefix, sys.executable, '-m', 'flex_robot_sim.nodes', name, '--ros-args', *words],
             environment,
-            plain,
         )

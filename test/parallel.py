@@ -26,16 +26,12 @@ def choose_processes(option):
 
 def sort_files(items):
     """Sort tests by file: files that install come first, then slow ones, then the others."""
-    markers = {}
-    for item in items:
-        names = markers.setdefault(_file(item), set())
-        names.update(mark.name for mark in item.iter_markers())
-    long_first = {
-        file: ('install' not in names, not names & {'slow', 'long', 'ros'}, file)
-        for file, names in markers.items()
+    files = [item.nodeid.partition('::')[0] for item in items]
+    names = {file: set() for file in files}
+    for item, file in zip(items, files):
+        names[file].update(mark.name for mark in item.iter_markers())
+    rank = {
+        item: ('install' not in names[file], not names[file] & {'slow', 'long', 'ros'}, file)
+        for item, file in zip(items, files)
     }
-    items.sort(key=lambda item: long_first[_file(item)])
-
-
-def _file(item):
-    return item.nodeid.partition('::')[0]
+    items.sort(key=rank.get)

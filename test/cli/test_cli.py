@@ -1,12 +1,14 @@
 """`flexsim` on the command line: text, JSON, exit codes; never a traceback."""
 
 import json
+import logging
 import os
 import re
 import signal
 import subprocess
 import sys
 import time
+import warnings
 
 import pytest
 from arms import flexible_arm, joint, link, robot
@@ -18,17 +20,6 @@ from flex_robot_sim import cli
 from flex_robot_sim.cli import main
 from flex_robot_sim.util.interpreter import run_text
 from flex_robot_sim.util.share import shipped_robots
-
-
-def flexsim(*words):
-    """Run the real command in a separate process."""
-    return subprocess.run(
-        [sys.executable, '-m', 'flex_robot_sim', *map(str, words)],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
 
 
 @pytest.fixture
@@ -112,7 +103,7 @@ def test_ctrl_c_at_any_time_of_the_start_shows_no_line_of_the_package():
         assert 'Traceback' in shown or process.returncode in (130, -signal.SIGINT, 0)
 
 
-def test_check_shows_the_tree_and_the_beams(arm_file):
+def test_check_shows_the_tree_and_the_beams(flexsim, arm_file):
     done = flexsim('check', arm_file)
     assert done.stdout.splitlines() == [
         f'test ({arm_file}): 2 links, 1 moving joint, 1 flexible link, 0 flexible joints',
@@ -128,7 +119,7 @@ def test_check_shows_the_tree_and_the_beams(arm_file):
     assert (done.returncode, done.stderr) == (0, '')
 
 
-def test_control_characters_of_names_in_the_tree_are_escaped(tmp_path):
+def test_control_characters_of_names_in_the_tree_are_escaped(flexsim, tmp_path):
     path = tmp_path / 'a  b.urdf'
     name = 'a&#10;b\u202e\x9b31m'
     path.write_text(robot(link(name), joint(child=name)), 'utf-8')
@@ -140,26 +131,26 @@ def test_control_characters_of_names_in_the_tree_are_escaped(tmp_path):
     ]
 
 
-def test_check_without_a_robot_is_one_line():
+def test_check_without_a_robot_is_one_line(flexsim):
     assert flexsim('check', '').stderr == (
         "'': no file name was given. Give the path of a URDF or xacro file.\n"
     )
 
 
-def test_check_of_all_shipped_robots_is_clean():
+def test_check_of_all_shipped_robots_is_clean(flexsim):
     done = flexsim('check', *shipped_robots().values())
     assert (done.returncode, done.stderr) == (0, '')
     assert 'warning' not in done.stdout
 
 
-def test_json_output_is_exactly_one_object(arm_file):
+def test_json_output_is_exactly_one_object(flexsim, arm_file):
     one = json.loads(flexsim('check', arm_file, '--json').stdout)
     assert one['links'][1]['beam']['first_clamped_frequency']['torsion'] == pytest.approx(25)
     several = json.loads(flexsim('check', arm_file, 'two_link', '--json').stdout)
     assert [item['name'] for item in several['robots']] == ['test', 'two_link']
 
 
-def test_one_unusable_robot_does_not_hide_the_others(arm_file, tmp_path):
+def test_one_unusable_robot_does_not_hide_the_others(flexsim, arm_file, tmp_path):
     done = flexsim('check', tmp_path / 'no.urdf', arm_file)
     assert done.returncode == 2
     assert done.stderr == (
@@ -169,7 +160,7 @@ def test_one_unusable_robot_does_not_hide_the_others(arm_file, tmp_path):
     assert done.stdout.startswith('test (')
 
 
-def test_json_reports_an_unusable_robot(tmp_path):
+def test_json_reports_an_unusable_robot(flexsim, tmp_path):
     path = tmp_path / 'broken.urdf'
     path.write_text(robot('<link name="base"/>'), 'utf-8')
     done = flexsim('check', path, '--json')
@@ -177,7 +168,7 @@ def test_json_reports_an_unusable_robot(tmp_path):
     assert json.loads(done.stdout)['error'] == done.stderr.strip()
 
 
-def test_a_misspelt_robot_gets_the_most_similar_name():
+def test_a_misspelt_robot_gets_the_most_similar_name(flexsim):
     assert flexsim('check', 'two_lnk').stderr == (
         'two_lnk: the file cannot be read: No such file or directory. Did you mean the shipped '
         'robot "two_link".\n'
@@ -197,7 +188,7 @@ def test_a_misspelt_robot_gets_the_most_similar_name():
         ),
     ],
 )
-def test_a_users_mistake_is_one_line_and_exit_code_2(words, line):
+def test_a_users_mistake_is_one_line_and_exit_code_2(flexsim, words, line):
     done = flexsim(*words)
     assert (done.returncode, done.stdout, done.stderr) == (2, '', line + '\n')
 
@@ -221,7 +212,7 @@ def test_a_users_mistake_is_one_line_and_exit_code_2(words, line):
         ),
     ],
 )
-def test_a_misspelt_command_is_one_line_and_exit_code_2(words, line):
+def test_a_misspelt_command_is_one_line_and_exit_code_2(flexsim, words, line):
     done = flexsim(*words)
     assert (done.returncode, done.stdout, done.stderr) == (2, '', line + '\n')
 
@@ -265,14 +256,47 @@ def test_a_terminal_without_box_characters_still_gets_the_tree():
     assert b'?? ' in done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('command', cli.COMMANDS)
 def test_a_command_starts_in_a_new_process(command):
-    """Commands of other tests run in the test process, or in one with more imports."""
-    done = flexsim(command, '--help')
+    """Commands of other tests run in the process of the tests."""
+    done = subprocess.run(
+        [sys.executable, '-m', 'flex_robot_sim', command, '--help'], capture_output=True, text=True
+    )
     assert (done.returncode, done.stderr) == (0, '')
     assert f'usage: flexsim {command} ' in done.stdout and 'example: flexsim ' in done.stdout
 
 
-def test_main_returns_the_exit_code(arm_file, capsys):
-    assert cli.main(['check', str(arm_file)]) == 0
-    assert 'hinge' in capsys.readouterr().out
+LEAK = """
+import logging, os, signal, sys, warnings
+import matplotlib.pyplot
+os.chdir('/'); os.environ['LEAK'] = '1'; sys.path.insert(0, '/leak'); sys.argv.append('leak')
+logging.basicConfig(level=logging.DEBUG); logging.getLogger('leak').debug('a message')
+for number in (signal.SIGINT, signal.SIGTERM):
+    signal.signal(number, signal.SIG_IGN)
+matplotlib.pyplot.figure()
+warnings.warn('a warning', RuntimeWarning)
+warnings.warn('a warning for developers', DeprecationWarning)
+warnings.simplefilter('error', FutureWarning)
+"""
+
+
+def test_a_command_called_in_the_process_of_the_test_leaves_no_state(flexsim, monkeypatch):
+    pyplot = pytest.importorskip('matplotlib.pyplot')
+
+    def state():
+        root = logging.getLogger()
+        return (
+            os.getcwd(), {**os.environ}, [*sys.path], [*sys.argv], [*root.handlers], root.level,
+            [*warnings.filters], pyplot.get_fignums(),
+            *map(signal.getsignal, (signal.SIGINT, signal.SIGTERM)),
+        )  # fmt: skip
+
+    before = state()
+    monkeypatch.setattr('flex_robot_sim.cli.robots.run', lambda arguments: exec(LEAK, {}) or 3)
+    done = flexsim('robots')
+    assert state() == before
+    assert done.returncode == 3 and done.stdout == ''
+    # and messages go where those of a process go
+    assert 'DEBUG:leak:a message' in done.stderr
+    assert 'RuntimeWarning: a warning' in done.stderr and 'developers' not in done.stderr

@@ -66,6 +66,7 @@ def rows_of(path):
     return dict(zip(header, np.array(rows, float).T))
 
 
+@pytest.mark.slow
 def test_the_module_runs_as_the_command(rod):
     frs.Simulation(frs.load(rod)).step()  # already compiled, so there is no compile message
     words = [sys.executable, '-m', 'flex_robot_sim', 'simulate', rod, '--json', '--seconds', '0.1']

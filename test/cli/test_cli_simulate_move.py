@@ -16,6 +16,8 @@ from flex_robot_sim.control.servo import design_servo
 from flex_robot_sim.shaping.shaper_design import design_for_arm
 from flex_robot_sim.simulation.rollout import rollout
 
+pytestmark = pytest.mark.slow
+
 SOFT = ('--stiffness', '20', '--damping', '1')
 MOVE = ('simulate', 'single_link', '--to', '0.3', '--within', '0.5', '--seconds', '6')
 

@@ -19,6 +19,8 @@ from flex_robot_sim.dynamics.parallel_warmup import progress
 from flex_robot_sim.jit.compiled import compiled_callees
 from flex_robot_sim.util.interpreter import run_text
 
+pytestmark = pytest.mark.slow
+
 
 def test_all_functions_of_a_step_are_compiled_after_one_step():
     frs.Simulation(frs.load('two_link')).step()
@@ -49,7 +51,6 @@ main(['simulate', 'single_link', '--seconds', '0.01'])
 """
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(numba.config.DISABLE_JIT, reason='about machine code')
 def test_a_terminal_shows_the_number_of_remaining_functions(cache):
     ours, theirs = pty.openpty()
@@ -78,7 +79,6 @@ def test_a_terminal_shows_the_number_of_remaining_functions(cache):
     assert shown.endswith(b'\r')  # and the line disappears
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(numba.config.DISABLE_JIT, reason='about machine code')
 def test_simulate_is_correct_for_any_bit_flip_in_the_cache(tmp_path, mutants):
     """Use a real cache and a real command; 142 bits with --long."""

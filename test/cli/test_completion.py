@@ -12,6 +12,8 @@ import flex_robot_sim.cli as cli
 from flex_robot_sim.cli import rig
 from flex_robot_sim.util.share import shipped_robots
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip('argcomplete')
 
 # the action of bash when Tab is pressed after a line

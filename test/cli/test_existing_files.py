@@ -8,6 +8,8 @@ import pytest
 from flex_robot_sim.cli import COMMANDS, _parser, main, rig
 from flex_robot_sim.cli.parser import Parser, add_commands
 
+pytestmark = pytest.mark.slow
+
 COMMAND_LINES = {
     ('simulate', '--output'): 'simulate single_link --seconds 0.01 --output {}.csv',
     ('shape', '--output'): 'shape single_link --output {}.yaml',

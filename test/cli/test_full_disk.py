@@ -8,6 +8,8 @@ from written_runs import write_run
 
 from flex_robot_sim.cli import main
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def disk(tmp_path):

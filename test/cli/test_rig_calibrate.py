@@ -21,6 +21,8 @@ from flex_robot_sim.rig.board.emulated_rig import UID, EmulatedRig
 from flex_robot_sim.rig.board.emulator import Emulator
 from flex_robot_sim.rig.calibration.readings import read_readings, write_readings
 
+pytestmark = pytest.mark.slow
+
 
 class Terminal:
     """A command in a separate terminal."""

@@ -11,6 +11,8 @@ from flex_robot_sim import cli
 from flex_robot_sim.control.servo import design_servo
 from flex_robot_sim.shaping.impulses import CONTROLLER_SHAPERS
 
+pytestmark = pytest.mark.slow
+
 
 def flexsim(capsys, *words):
     """Return exit code, standard output and the line of standard error."""

@@ -24,6 +24,8 @@ from flex_robot_sim.util.exceptions import UsageError
 from flex_robot_sim.util.plots import check_figure_path
 from flex_robot_sim.util.share import shipped_robots
 
+pytestmark = pytest.mark.slow
+
 SEED = 20261122
 PAGE = ROOT / 'docs' / 'description.md'
 ODD = ['nan', 'inf', '-inf', '1e999', '1e-320', '1e308', '-1e308', '-1', '0', '-0', '1_0',

@@ -48,7 +48,6 @@ def release_with_random_rates(seed, rate, settings=None):
     return simulation
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize('start', range(0, 40, 10))
 def test_strong_efforts_make_no_state_of_a_random_tree_non_finite(start):
     for seed in range(start, start + 10):
@@ -98,7 +97,6 @@ def test_a_step_ends_after_a_bounded_number_of_evaluations():
     assert 400 <= evaluations < 424  # docs/theory.md, (T43)
 
 
-@pytest.mark.slow
 def test_subdivided_steps_are_counted_and_reported():
     simulation, through = run_with_strong_efforts(53, 1.6)  # reaches some hundred rad/s
     assert simulation.hard_steps[0] >= 100

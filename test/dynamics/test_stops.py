@@ -50,7 +50,6 @@ def test_a_released_shipped_arm_gains_no_energy(name, step):
     assert_energy_never_rises(simulation, 0.3 if step < 5e-4 else 1.5)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize('start', range(0, 200, 25))
 def test_random_trees_gain_no_energy_at_their_stops(start):
     for seed in range(start, start + 25):

@@ -258,7 +258,6 @@ def test_a_copy_of_gains_follows_the_pose(copied):
     assert table.values['gain'] == pytest.approx([1.5])
 
 
-@pytest.mark.slow
 def test_gains_over_poses_lead_an_arm_with_weight_in_space():
     arm = frs.load('two_link')
     design = design_lqg(

@@ -71,7 +71,6 @@ def folder(tmp_path_factory):
     return folder
 
 
-@pytest.mark.slow
 def test_calibration_measures_the_friction_of_the_slide_and_leaves_a_log(folder):
     friction = read_calibration(folder / 'bench.yaml').friction
     # the resolution of currents is 1 mA; 0.3 A overcome the friction
@@ -87,7 +86,6 @@ def test_calibration_measures_the_friction_of_the_slide_and_leaves_a_log(folder)
     )
 
 
-@pytest.mark.slow
 def test_a_fit_continues_from_the_calibration_and_finds_the_truth(folder, capsys):
     assert (
         main(
@@ -145,7 +143,6 @@ def test_a_fit_continues_from_the_calibration_and_finds_the_truth(folder, capsys
     )  # six digits
 
 
-@pytest.mark.slow
 def test_without_a_calibration_the_constants_in_the_log_are_used(folder, tmp_path):
     known = read_calibration(folder / 'bench.yaml')
     assert calibration_of_logs([folder / 'bench.mcap']) == known
@@ -173,7 +170,6 @@ def test_free_vibration_excludes_a_delay_and_data_sheet_gains():
     ]
 
 
-@pytest.mark.slow
 def test_the_gauge_of_a_log_does_not_lead_the_pulses(folder):
     """Delay fits to free vibration found -4 to -10 ms; a check in pure NumPy finds no lead."""
     run = read_experiment(folder / 'bench.mcap')

@@ -14,7 +14,6 @@ import warnings
 import numpy as np
 import pytest
 import yaml
-from warm_programs import Program
 
 import flex_robot_sim as frs
 from flex_robot_sim.cli import main
@@ -253,10 +252,10 @@ def test_a_pose_at_the_end_of_the_range_is_rejected():
         scaled_to_limits(arm, excitation_trajectory('sweep', pose, 4.0, (0.5, 4.0), 4e-3))
 
 
-def start_excite(start, log, *words):
+def start_excite(log, *words):
     """Return a process of `flexsim excite` on an emulated bench, and its terminal."""
     main_end, other = pty.openpty()
-    process = start(
+    process = subprocess.Popen(
         [sys.executable, '-m', 'flex_robot_sim', 'excite', 'rig', '--kind', 'decay', '--pose',
          '0.15,0', '--size', '0.4', '--free', 'strip.stiffness,strip.damping_ratio,delay',
          '--play', 'emulator', '--log', str(log), *words], stderr=other,
@@ -282,7 +281,7 @@ def read_until(end, pattern, seconds=120.0):
 def test_one_command_excites_the_bench_and_writes_a_usable_log(tmp_path, capsys):
     for count in range(PLAYS):
         log = tmp_path / f'bench{count}.csv'
-        process, end = start_excite(Program, log, '--seconds', '5', '--json')
+        process, end = start_excite(log, '--seconds', '5', '--json')
         output = process.communicate(timeout=180)[0]
         said = read_until(end, '(?!)')  # remaining output
         os.close(end)
@@ -317,7 +316,7 @@ def test_ctrl_c_stops_the_motors_and_keeps_the_log(tmp_path):
     from flex_robot_sim.rig.wire.vocabulary import MOVING
 
     log = tmp_path / 'bench.csv'
-    process, end = start_excite(subprocess.Popen, log, '--seconds', '60')
+    process, end = start_excite(log, '--seconds', '60')
     read_until(end, r'the bench moves: [1-9]')
     process.send_signal(signal.SIGINT)
     said = read_until(end, 'stopped; the motors are off')

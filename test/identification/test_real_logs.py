@@ -23,7 +23,6 @@ PAGE = (ROOT / 'docs/identification_results.md').read_text('utf-8')
 GAUGES = ('link2/eps21', 'link2/eps22', 'link3/eps31', 'link3/eps32')
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(not FOLDER, reason='REAL_LOGS names no folder with exp1.csv and exp2.csv')
 def test_strain_of_a_validation_log_is_explained_as_on_the_page(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(ROOT)

@@ -1,11 +1,9 @@
 """Small packages with separate machine code."""
 
-import os
 import shutil
 
 import pytest
-from forks import Forks
-from small_package import CALL_AND_COUNT, environment_of, start, write_package
+from small_package import start, write_package
 
 
 @pytest.fixture
@@ -28,21 +26,9 @@ def called(first_call, tmp_path):
 
 
 @pytest.fixture(scope='module')
-def run(tmp_path_factory):
+def run():
     """Return a function that runs `start` to the end and returns the output."""
-    folder = tmp_path_factory.mktemp('said')
-    lines = 'import numba; numba.njit(lambda x: x + 1.0)(2.0)'  # which gets Numba ready
-    with Forks(folder, lines, {'PATH': os.environ['PATH'], 'HOME': '/nowhere'}) as forks:
-
-        def run(package, program=CALL_AND_COUNT, **environment):
-            if any(name.startswith('NUMBA_') for name in environment):  # read by its import
-                return start(package, program, **environment).communicate(timeout=120)
-            done = forks.run(
-                ['-c', program], package.parent, environment_of(package, **environment)
-            )
-            return done.stdout, done.stderr
-
-        yield run
+    return lambda *words, **environment: start(*words, **environment).communicate(timeout=120)
 
 
 @pytest.fixture(scope='module')

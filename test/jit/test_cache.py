@@ -192,10 +192,10 @@ def test_a_damaged_file_is_reported_and_compiled_again(called, suffix, run, call
 
 
 def test_no_bit_that_flips_in_the_cache_reaches_a_result(called, run, mutants):
-    """One bit in any file, the tag included; 1,000 bits with --long."""
+    """One bit in any file, the tag included; 250 bits with --long."""
     draw, root = random.Random(1), cache_folders(called)[0].parent
     whole = shutil.copytree(root, called.parent / 'whole')
-    for _ in range(max(1, mutants // 1000)):
+    for _ in range(max(1, mutants // 4000)):
         shutil.rmtree(root)
         shutil.copytree(whole, root)
         path = draw.choice(

@@ -1,10 +1,10 @@
 """Typing rules of numbers and arrays: the results are those of plain Numba."""
 
-import os
+import subprocess
+import sys
 
 import numba
 import pytest
-from forks import Forks
 
 from flex_robot_sim.jit.typing_rules import ARITHMETIC, COMPARISONS, DIVISIONS
 
@@ -47,14 +47,15 @@ for name in sorted({[one.__name__ for one in (*ARITHMETIC, *DIVISIONS, *COMPARIS
 @pytest.fixture
 def resolved(tmp_path):
     """Return the output of lines of code in a process with plain Numba."""
-    with Forks(tmp_path, 'import numba.core.registry', os.environ) as forks:
 
-        def resolve(*words):
-            run = forks.run(['-c', RESOLVE, *words], tmp_path, {**os.environ})
-            assert run.returncode == 0, run.stderr
-            return run.stdout.splitlines()
+    def resolve(*words):
+        run = subprocess.run(
+            [sys.executable, '-c', RESOLVE, *words], cwd=tmp_path, capture_output=True, text=True
+        )
+        assert run.returncode == 0, run.stderr
+        return run.stdout.splitlines()
 
-        yield resolve
+    return resolve
 
 
 @pytest.mark.skipif(numba.config.DISABLE_JIT, reason='about machine code')

@@ -23,7 +23,7 @@ def test_a_goal_succeeds_on_the_bench_and_is_aborted_without_its_cable(
         state_period='0.0',
         state_timeout='3.0',
     )
-    action = start('trajectory_action', environment=control_msgs, plain=True, robot='rig')
+    action = start('trajectory_action', environment=control_msgs, robot='rig')
     bridge.wait_for_line('disarmed, call ~/enable')
     action.wait_for_line('offers')
     client = Client(observer, '/controller/follow_joint_trajectory', '/joint_states')

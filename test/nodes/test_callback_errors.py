@@ -40,9 +40,7 @@ def failing():
     started = []
 
     def start(what, *words):
-        started.append(
-            Process([sys.executable, '-c', CODE, what, '--ros-args', *words], plain=True)
-        )
+        started.append(Process([sys.executable, '-c', CODE, what, '--ros-args', *words]))
         return started[-1]
 
     yield start

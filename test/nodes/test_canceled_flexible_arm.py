@@ -22,12 +22,7 @@ def client(control_msgs, the_observer):
             stack.enter_context(
                 closing(
                     NodeProcess(
-                        name,
-                        '-r',
-                        f'__ns:={SPACE}',
-                        environment=control_msgs,
-                        plain=True,
-                        robot='two_link',
+                        name, '-r', f'__ns:={SPACE}', environment=control_msgs, robot='two_link'
                     )
                 )
             )

@@ -18,7 +18,6 @@ from arms import joint, link, robot
 from geometry_msgs.msg import WrenchStamped
 from node_processes import PATIENCE
 from project_files import ROOT
-from warm_programs import Program
 
 from flex_robot_sim.recording.mcap_file import RecordingReader
 
@@ -31,17 +30,13 @@ QUICK = 4.0
 class Demo:
     """A demo in a process of its own, and in a session that its children can be told by."""
 
-    def __init__(self, *words, folder, plain):
-        """
-        Start it; it writes into `folder`, and takes a sitecustomize.py from there.
-
-        :param plain: whether it must start by itself, not warm.
-        """
+    def __init__(self, *words, folder):
+        """Start it; it writes into `folder`, and takes a sitecustomize.py from there."""
         environment = {key: value for key, value in os.environ.items() if key != 'ROS_DOMAIN_ID'}
         environment.update(DISPLAY='', WAYLAND_DISPLAY='')  # no browser opens
         paths = str(folder), str(ROOT), environment.get('PYTHONPATH')
         environment['PYTHONPATH'] = os.pathsep.join(filter(None, paths))
-        self.process = (subprocess.Popen if plain else Program)(
+        self.process = subprocess.Popen(
             [sys.executable, '-m', 'flex_robot_sim', 'demo', *words],
             cwd=folder,
             text=True,
@@ -132,8 +127,8 @@ def is_gone(pid):
 def demo(tmp_path):
     started = []
 
-    def start_demo(*words, plain=False):
-        started.append(Demo(*words, folder=tmp_path, plain=plain))
+    def start_demo(*words):
+        started.append(Demo(*words, folder=tmp_path))
         return started[-1]
 
     yield start_demo
@@ -182,7 +177,6 @@ def ended(tmp_path_factory):
             'run.mcap',
             *words,
             folder=folder,
-            plain=False,
         )
         try:
             code, output, errors = running.end()
@@ -379,7 +373,7 @@ def test_without_viser_one_line_says_what_to_install_and_the_arm_moves(demo, tmp
 
 
 def test_a_signal_while_it_gets_ready_ends_it_at_once(demo):
-    running = demo('--seconds', '60', plain=True)
+    running = demo('--seconds', '60')
     # rclpy is there before the robot is
     wait_for(lambda: 'rclpy' in Path(f'/proc/{running.process.pid}/maps').read_text(), 'rclpy')
     began = time.monotonic()
@@ -389,7 +383,7 @@ def test_a_signal_while_it_gets_ready_ends_it_at_once(demo):
 
 
 def test_a_signal_before_there_are_programs_ends_it_too(demo):
-    running = demo('--json', '--seconds', '60', plain=True)
+    running = demo('--json', '--seconds', '60')
     wait_for(lambda: children(running.process.pid), 'a program')
     running.process.send_signal(signal.SIGINT)
     code, _, errors = running.end()
@@ -397,7 +391,7 @@ def test_a_signal_before_there_are_programs_ends_it_too(demo):
 
 
 def test_killing_the_demo_leaves_no_program_behind(demo):
-    running = demo('--no-view', plain=True)  # a warm one has its programs from elsewhere
+    running = demo('--no-view')
     programs = running.wait_for_programs(2)
     running.process.kill()
     running.process.wait()

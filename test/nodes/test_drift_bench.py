@@ -1,6 +1,5 @@
 """The drift watch beside bridge and emulated bench, over DDS: what rings, and a softer strip."""
 
-import subprocess
 from contextlib import closing
 
 import pytest
@@ -9,7 +8,6 @@ from builtin_interfaces.msg import Duration
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
-from warm_programs import Program
 
 import flex_robot_sim as frs
 from flex_robot_sim.rig.board.emulator_process import EmulatorProcess
@@ -76,7 +74,6 @@ def test_stops_of_the_bench_ring_as_its_strip_does_and_a_softer_one_is_reported(
     truth = frs.modes(frs.load(str(path)), [0.15, 0.0], joints='locked').frequencies[0]
     # an emulator that is held up loses time, so that all rings slower by the clock of the host
     monkeypatch.delenv('FLEX_ROBOT_SIM_SHARED', raising=False)
-    monkeypatch.setattr(subprocess, 'Popen', Program)  # which starts warm
     with closing(EmulatorProcess(robot=str(path))) as emulator:
         bridge = start('bridge', **{**CALM, 'serial_port': emulator.port})
         watch = start('drift', robot='rig', drift_stops=ENOUGH)

@@ -76,7 +76,6 @@ def simulated(robot, control_msgs, the_observer):
                         '-r',
                         f'__ns:={SPACE}',
                         environment=control_msgs,
-                        plain=True,
                         robot=robot,
                         **parameters,
                     )
@@ -112,7 +111,6 @@ def isolated(control_msgs, start, observer):
             frequencies='[2.0]',
             shaper='zv',
             environment=control_msgs,
-            plain=True,
             **parameters,
         )
         process.wait_for_line('shapes')
@@ -280,7 +278,6 @@ def test_a_path_deviation_above_the_limit_rejects_the_goal(control_msgs, start, 
         frequencies='[1.0]',
         max_path_deviation='0.02',
         environment=control_msgs,
-        plain=True,
     )
     process.wait_for_line('two_link: shapes')
     states = observer.publisher(JointState, '/path/joint_states')
@@ -416,7 +413,6 @@ def test_the_shaper_sends_goals_to_the_action_of_the_controller(
         shaper='zv',
         frequencies='[2.3]',
         environment=control_msgs,
-        plain=True,
         controller_action=f'{SPACE}/controller/follow_joint_trajectory',
     )
     process.wait_for_line('two_link: shapes')
@@ -449,7 +445,6 @@ def test_a_controller_action_that_ends_aborts_the_goal(control_msgs, isolated, s
         frequencies='[2.0]',
         shaper='none',
         environment=control_msgs,
-        plain=True,
     )
     server.wait_for_line('shapes')
     client = isolated('ending', controller_action='/ending/driver/follow_joint_trajectory')

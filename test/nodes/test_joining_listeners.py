@@ -1,10 +1,10 @@
 """Listeners that join and leave, as processes of their own, hold up neither arm nor bench."""
 
 import json
+import subprocess
 import sys
 
 import pytest
-import warm_programs
 from node_processes import PATIENCE
 from project_files import ROOT
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.slow
 def test_listeners_that_join_and_leave_make_nobody_late_and_release_nothing(
     words, worst, released
 ):
-    result = warm_programs.run(
+    result = subprocess.run(
         [
             sys.executable,
             '-m',
@@ -34,8 +34,10 @@ def test_listeners_that_join_and_leave_make_nobody_late_and_release_nothing(
             '3',
             *words,
         ],
-        3 * PATIENCE,
+        timeout=3 * PATIENCE,
         cwd=ROOT,
+        capture_output=True,
+        text=True,
     )
     assert result.returncode == 0, result.stderr
     figures = json.loads(result.stdout)

@@ -54,9 +54,9 @@ def recording(tmp_path):
 def replay(tmp_path):
     started = []
 
-    def start(*words, plain=False):
+    def start(*words):
         words = [sys.executable, '-m', 'flex_robot_sim', 'replay', *map(str, words)]
-        started.append(Process(words, {**os.environ, 'PYTHONPATH': str(ROOT)}, plain))
+        started.append(Process(words, {**os.environ, 'PYTHONPATH': str(ROOT)}))
         return started[-1]
 
     yield start
@@ -73,7 +73,7 @@ def test_what_was_recorded_is_heard_again_in_its_order_and_time(replay, recordin
         times.append(time.monotonic())
 
     listener = observer.node.create_subscription(JointState, '/again/joint_states', take, 200)
-    process = replay(path, '--speed', '0.5', plain=True)
+    process = replay(path, '--speed', '0.5')
     observer.spin_until(lambda: heard, what='the first joint state')
     late = observer.hear(String, '/again/robot_description', qos=LATCHED)
     observer.spin_until(lambda: len(heard) == COUNT, what=f'{COUNT} joint states')

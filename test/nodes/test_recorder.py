@@ -261,7 +261,6 @@ def test_without_a_name_the_file_is_called_by_the_time(tmp_path):
     process = Process(
         [sys.executable, '-m', 'flex_robot_sim', 'record', '--seconds', '0.1'],
         {**os.environ, 'PYTHONPATH': str(ROOT)},
-        plain=True,
         cwd=tmp_path,
     )
     try:

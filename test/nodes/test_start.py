@@ -5,7 +5,6 @@ import subprocess
 import sys
 
 import pytest
-import warm_programs
 from bridge_bench import CALM
 from node_processes import Process
 
@@ -50,13 +49,14 @@ def test_a_signal_ends_a_node_that_still_imports(module, number):
     ],
 )
 def test_the_package_of_nodes_says_which_there_are(words, line):
-    answer = warm_programs.run([sys.executable, '-m', 'flex_robot_sim.nodes', *words])
+    answer = subprocess.run(
+        [sys.executable, '-m', 'flex_robot_sim.nodes', *words], capture_output=True, text=True
+    )
     assert (answer.returncode, answer.stderr) == (2, f'flex_robot_sim.nodes: {line}\n')
 
 
 @pytest.mark.parametrize('name', EXECUTABLES)
-def test_a_node_starts_by_itself(name, start, observer, tmp_path, request):
-    """Nodes of other tests are forked off a process that has imported more than they do."""
+def test_a_node_starts(name, start, observer, tmp_path, request):
     parameters = {
         'bridge': CALM,
         'recorder': {'output': tmp_path / 'run.mcap'},
@@ -64,7 +64,7 @@ def test_a_node_starts_by_itself(name, start, observer, tmp_path, request):
     }.get(name, {'robot': 'two_link'})
     if name == 'trajectory_action':
         parameters['environment'] = request.getfixturevalue('control_msgs')
-    process = start(name, '-r', '__ns:=/by_itself', plain=True, **parameters)
+    process = start(name, '-r', '__ns:=/by_itself', **parameters)
     if name in READY:
         process.wait_for_line(READY[name])
     else:
@@ -89,7 +89,7 @@ def test_a_misspelt_parameter_is_pointed_out_and_others_are_left_alone(start):
 
 
 def test_signals_that_arrive_while_it_ends_do_not_kill_it(start):
-    process = start('dynamics', robot='two_link', plain=True)
+    process = start('dynamics', robot='two_link')
     process.wait_for_line('coordinates')
     while process.process.poll() is None:
         process.send(signal.SIGINT)

@@ -165,7 +165,6 @@ def test_payload_is_part_of_the_plan(arm):
     )
 
 
-@pytest.mark.slow
 def test_three_joints_in_space_with_weight():
     arm, duration = frs.load('two_link'), 0.7
     start, goal = np.array([0.0, 0.3, -0.4]), np.array([0.8, 1.2, -1.4])

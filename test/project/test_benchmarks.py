@@ -3,11 +3,11 @@
 import importlib
 import json
 import os
+import subprocess
 import sys
 
 import numpy as np
 import pytest
-import warm_programs
 from node_processes import PATIENCE
 from project_files import ROOT
 
@@ -284,10 +284,12 @@ def test_exudyn_moves_like_the_beam(benchmark):
 
 @pytest.mark.ros
 def test_bridge_load():
-    done = warm_programs.run(
+    done = subprocess.run(
         [sys.executable, '-m', 'benchmarks.bridge_load', '--seconds', '0.5'],
-        2 * PATIENCE,
+        timeout=2 * PATIENCE,
         cwd=ROOT,
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 0, done.stderr
     assert '"joint_states_hz"' in done.stdout
@@ -296,7 +298,7 @@ def test_bridge_load():
 @pytest.mark.ros
 def test_view_load():
     pytest.importorskip('viser')
-    done = warm_programs.run(
+    done = subprocess.run(
         [
             sys.executable,
             '-m',
@@ -309,8 +311,10 @@ def test_view_load():
             '1',
             '--json',
         ],
-        2 * PATIENCE,
+        timeout=2 * PATIENCE,
         cwd=ROOT,
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 0, done.stderr
     figures = json.loads(done.stdout)['single_link']['1']

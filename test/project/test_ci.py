@@ -9,31 +9,14 @@ import flaky_tests
 import pytest
 from project_files import ROOT
 
-# what the project takes from here; `tools` installs nothing
-PLUGIN = """
-import pytest
-import flaky_tests
-from pathlib import Path
-
-flaky_tests.LIST = Path(__file__).with_name('flaky.txt')
-
-def pytest_addoption(parser):
-    parser.addoption('--failed-tests')
-    parser.addoption('--second-try')
-
-def pytest_configure(config):
-    option = config.getoption
-    if option('--failed-tests') and not hasattr(config, 'workerinput'):
-        config.pluginmanager.register(flaky_tests.FailedTests(option('--failed-tests')))
-    if option('--second-try'):
-        config.pluginmanager.register(flaky_tests.SecondTry(option('--second-try'), config))
-"""
+LIST = ROOT / 'test' / 'flaky.txt'
 RUN = """#!/bin/sh
 shift
 [ "$1" = --oldest ] && exit {oldest}
 shift
 exec {python} -m pytest -p no:cacheprovider -q -n 1 "$@"
 """
+CONFTEST = "pytest_plugins = ['flaky_tests']\n"
 HELPERS = """
 from pathlib import Path
 
@@ -61,7 +44,7 @@ def test_crashes_once():
     is_second_try('crash') or os.abort()
 """
 FAILS = 'def test_fails():\n    assert 0\n'
-NAME = 'test_flaky.py::test_needs_a_second_try'
+NAME = 'test/test_flaky.py::test_needs_a_second_try'
 
 
 @pytest.fixture
@@ -70,14 +53,16 @@ def ci(tmp_path):
 
     def run(oldest=69, listed='', **files):
         pytest.importorskip('xdist')
-        (tmp_path / '.ci').mkdir()
+        for folder in ('.ci', 'test'):
+            (tmp_path / folder).mkdir()
         shutil.copy(ROOT / '.ci' / 'run', tmp_path / '.ci')
         programs = {
-            '.ci/tools': '#!/bin/sh\n',
+            '.ci/tools': '#!/bin/sh\n',  # installs nothing
             'run': RUN.format(oldest=oldest, python=sys.executable),
         }
-        texts = {'conftest.py': PLUGIN, 'helpers.py': HELPERS, 'flaky.txt': listed}
-        texts.update((f'test_{name}.py', text) for name, text in files.items())
+        texts = {'pytest.ini': '[pytest]\ntestpaths = test\n', 'test/conftest.py': CONFTEST}
+        texts.update({'test/helpers.py': HELPERS, 'test/flaky.txt': listed})
+        texts.update((f'test/test_{name}.py', text) for name, text in files.items())
         for name, text in {**programs, **texts}.items():
             (tmp_path / name).write_text(text)
         for name in programs:
@@ -110,7 +95,7 @@ def flaky_names(output):
 def test_a_failed_test_runs_a_second_time_and_is_named_as_flaky_at_the_end(ci):
     code, output = ci(passes=PASSES, flaky=FLAKY, crashes=CRASHES)
     assert code == 0, output
-    assert flaky_names(output) == ['test_crashes.py::test_crashes_once', f'{NAME}[2]']
+    assert flaky_names(output) == ['test/test_crashes.py::test_crashes_once', f'{NAME}[2]']
     assert output.endswith(f'flaky: {NAME}[2]\n')
     # the reason of a crash is in the log
     assert 'Fatal Python error: Aborted' in output.partition('run a second time')[2]
@@ -146,13 +131,13 @@ def test_an_exit_code_other_than_of_failed_tests_ends_ci(ci, oldest):
 
 
 def test_the_list_of_flaky_tests_names_tests_of_this_project():
-    for name in flaky_tests.read_list(flaky_tests.LIST):
+    for name in flaky_tests.read_list(LIST):
         path, _, function = name.partition('::')
         assert f'def {function}(' in (ROOT / path).read_text('utf-8')
 
 
 def test_the_example_in_the_head_of_the_list_has_its_format(tmp_path):
-    [example] = re.findall(r'^# (\d.*)', flaky_tests.LIST.read_text('utf-8'), re.M)
+    [example] = re.findall(r'^# (\d.*)', LIST.read_text('utf-8'), re.M)
     (tmp_path / 'flaky.txt').write_text(f'{example}\n')
     assert flaky_tests.read_list(tmp_path / 'flaky.txt') == {
         'test/room/test_file.py::test_name': ('2026-11-26', 'waits for a fixed time')

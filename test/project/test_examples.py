@@ -6,7 +6,6 @@ import subprocess
 import sys
 
 import pytest
-from forks import Forks
 from node_processes import NodeProcess
 from project_files import ROOT
 
@@ -17,36 +16,19 @@ NUMBER = re.compile(r'[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?')
 PATIENCE = 300.0  # with what has to be compiled                                  [s]
 
 
-ENVIRONMENT = {**os.environ, 'MPLBACKEND': 'Agg'}
-BEGIN = (
-    'import matplotlib.pyplot, scipy.linalg, scipy.optimize, flex_robot_sim.simulation.simulation'
-)
-
-
-@pytest.fixture(scope='module')
-def forks(tmp_path_factory):
-    with Forks(tmp_path_factory.mktemp('said'), BEGIN, ENVIRONMENT) as forks:
-        yield forks
-
-
 @pytest.fixture
-def output(tmp_path, forks):
+def output(tmp_path):
     """Return a function from the name of an example to the numbers of each line it prints."""
 
-    def run(name, plain=False):
+    def run(name):
         picture = tmp_path / f'{name}.png'
-        words = EXAMPLES / f'{name}.py', picture
-        done = (
-            subprocess.run(
-                [sys.executable, *words],
-                cwd=tmp_path,
-                text=True,
-                capture_output=True,
-                timeout=PATIENCE,
-                env=ENVIRONMENT,
-            )
-            if plain
-            else forks.run(words, tmp_path, ENVIRONMENT)
+        done = subprocess.run(
+            [sys.executable, EXAMPLES / f'{name}.py', picture],
+            cwd=tmp_path,
+            text=True,
+            capture_output=True,
+            timeout=PATIENCE,
+            env={**os.environ, 'MPLBACKEND': 'Agg'},
         )
         assert (done.returncode, done.stderr) == (0, '')
         assert picture.read_bytes().startswith(b'\x89PNG')
@@ -165,7 +147,7 @@ def test_own_controller_ros(output):
     dynamics = NodeProcess('dynamics', robot='two_link')
     try:
         dynamics.wait_for_line('two_link')
-        [[count, *joints]] = output('own_controller_ros', plain=True)
+        [[count, *joints]] = output('own_controller_ros')
         assert count > 100
         assert joints == pytest.approx([0.5, 0.5, -0.8], abs=0.3)  # it sags: no weight is carried
     finally:

@@ -41,7 +41,6 @@ def test_shapers_of_the_page_stop_where_what_they_shape_stops():
     np.testing.assert_allclose(names['target'], POSE, atol=1e-12)
 
 
-@pytest.mark.slow
 def test_feedback_of_the_page_holds_an_arm_at_rest():
     first, second, third, _, _ = blocks('control_feedback', 'python')
     names = run('control_feedback', first, {})
@@ -88,7 +87,6 @@ def test_another_formulation_accelerates_as_the_recursion_does():
     np.testing.assert_allclose(names['qdd'], expected, rtol=1e-6, atol=1e-6)
 
 
-@pytest.mark.slow
 def test_commands_of_the_pages_run(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     text = shipped_robots()['two_link'].read_text('utf-8')

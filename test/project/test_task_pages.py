@@ -3,13 +3,13 @@
 import math
 import re
 import shlex
+import subprocess
 import sys
 from dataclasses import replace
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-import warm_programs
 import yaml
 from node_processes import Process
 from project_files import ROOT
@@ -191,10 +191,10 @@ def test_commands_of_the_rig_work_on_the_emulator_of_the_page(folder, capsys):
 
 
 @pytest.mark.parametrize('verb', ['setup', 'calibrate', 'compare'])
-def test_other_commands_of_the_rig_have_these_options(verb):
+def test_other_commands_of_the_rig_have_these_options(verb, flexsim):
     """A person or a bench is behind them; test/rig/ has tests of both."""
     [words] = [words for words, _ in commands('use_rig', 'flexsim') if words[2] == verb]
-    done = warm_programs.run([sys.executable, '-m', 'flex_robot_sim', *words[1:], '--help'])
+    done = flexsim(*words[1:], '--help')
     assert done.returncode == 0, done.stderr
     for word in words[3:]:
         assert not word.startswith('--') or word in done.stdout, word
@@ -273,6 +273,11 @@ def test_services_and_topics_of_the_bench_are_those_of_its_page():
 def test_the_demo_of_the_page_writes_a_picture(folder):
     """Tests of the demo with a shipped robot are in test/nodes/test_demo.py."""
     [words] = [words for words, _ in commands('simulate_my_arm', 'flexsim') if words[1] == 'demo']
-    done = warm_programs.run([sys.executable, '-m', 'flex_robot_sim', *words[1:]], cwd=folder)
+    done = subprocess.run(
+        [sys.executable, '-m', 'flex_robot_sim', *words[1:]],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0, done.stderr
     assert (folder / 'demo_ur5.png').read_bytes().startswith(b'\x89PNG')

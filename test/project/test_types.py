@@ -174,20 +174,17 @@ def said(tmp_path_factory):
     return [(name, int(number), text) for name, number, text in rows]
 
 
-@pytest.mark.slow
 def test_mypy_finds_no_fault_in_the_tree(said):
     faults = [f'{name}:{line}:{text}' for name, line, text in said if name.startswith(FOLDERS)]
     if faults:
         pytest.fail('\n'.join(faults), pytrace=False)
 
 
-@pytest.mark.slow
 def test_a_static_tool_sees_the_types_of_what_a_user_calls(said):
     told = [re.fullmatch(r' note: Revealed type is "(.*)"', text) for _, _, text in said]
     assert [found[1].replace('builtins.', '') for found in told if found] == REVEALED
 
 
-@pytest.mark.slow
 def test_a_static_tool_reports_what_a_user_gets_wrong(said):
     lines = USER.splitlines()
     found = [

@@ -229,7 +229,6 @@ def test_a_motion_with_vanishing_inertia_ends_early_without_a_traceback(error):
     assert motion.time[-1] == pytest.approx(1.0, abs=0.11)
 
 
-@pytest.mark.slow
 def test_a_variant_replaces_our_equations_of_motion():
     arm = Options().load_arm(ella.robot_text(ella.ONE_SHAPE))
     controller = ella.EllaController(arm, True)

@@ -52,7 +52,6 @@ def run(name, folder, capsys):
     return json.loads(capsys.readouterr().out)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize('name', SHORT)
 def test_an_experiment_writes_figures_and_returns_all_keys(name, tmp_path, capsys):
     facts = run(name, tmp_path, capsys)
@@ -79,7 +78,6 @@ def test_an_experiment_writes_figures_and_returns_all_keys(name, tmp_path, capsy
     assert facts['largest_disagreement'] >= results['element_sum']['trajectories']
 
 
-@pytest.mark.slow
 def test_parallel_experiments_give_the_results_of_single_runs(tmp_path):
     fractions = {}
     results = {
@@ -124,7 +122,6 @@ def test_the_linear_model_of_a_beam_at_rest_keeps_its_shape():
     assert times[-1] == 5.0 and not lags.any()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize('w0, max_lag', [(0.6, 0.0855), (2.0, 0.2801), (3.0, 0.4111)])
 def test_first_order_has_the_converged_lag(w0, max_lag):
     from flex_robot_sim.model.assembly import load

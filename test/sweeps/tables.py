@@ -1,14 +1,21 @@
-"""What tests of sweeps ask of a table and of a folder, and where programs start warm."""
+"""What tests of sweeps ask of a table and of a folder, and the environment of a cluster."""
 
 import os
+from pathlib import Path
 
 import numpy as np
-from warm_programs import ENVIRONMENT
+
+HERE = str(Path(__file__).parent)
 
 
 def away(**more):
-    """Return an environment in which nobody looks for modules here: programs start warm there."""
-    return {**os.environ, 'PYTHONPATH': ENVIRONMENT.get('PYTHONPATH', ''), **more}
+    """Return an environment in which programs do not look for modules in this folder."""
+    paths = os.environ.get('PYTHONPATH', '').split(os.pathsep)
+    return {
+        **os.environ,
+        'PYTHONPATH': os.pathsep.join(path for path in paths if path != HERE),
+        **more,
+    }
 
 
 def is_same(table, other):

@@ -17,7 +17,6 @@ import own_runs
 import pytest
 from node_processes import Process
 from tables import away, is_same
-from warm_programs import run
 
 pytest.importorskip('distributed', reason='pip install ".[cluster]"')
 
@@ -107,7 +106,6 @@ def workers(address, tmp_path):
             one.close()
 
 
-@pytest.mark.slow
 def test_a_worker_that_is_killed_is_replaced_and_the_numbers_are_the_same(
     address, workers, tmp_path, monkeypatch
 ):
@@ -139,7 +137,6 @@ def test_a_worker_that_is_killed_is_replaced_and_the_numbers_are_the_same(
     assert all(np.array_equal(table[name], alone[name]) for name in alone)
 
 
-@pytest.mark.slow
 def test_when_all_workers_are_gone_it_ends_with_what_is_kept(
     address, workers, tmp_path, monkeypatch
 ):
@@ -170,7 +167,6 @@ def test_when_all_workers_are_gone_it_ends_with_what_is_kept(
     )
 
 
-@pytest.mark.slow
 def test_a_function_that_fails_or_cannot_be_sent_is_reported_as_elsewhere(
     address, workers, tmp_path, monkeypatch
 ):
@@ -207,7 +203,6 @@ def _impatient(monkeypatch):
     monkeypatch.setenv('DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES', '0')
 
 
-@pytest.mark.slow
 def test_a_run_that_kills_its_workers_is_one_line_with_what_is_kept(
     _impatient, address, workers, tmp_path
 ):
@@ -232,7 +227,6 @@ def test_a_run_that_kills_its_workers_is_one_line_with_what_is_kept(
     assert sum(one.process.poll() is None for one in workers) == 1
 
 
-@pytest.mark.slow
 def test_a_scheduler_that_dies_is_one_line_with_what_is_kept(
     scheduler, address, workers, tmp_path, monkeypatch
 ):
@@ -365,7 +359,6 @@ def test_another_server_than_a_scheduler_is_one_line_in_time(monkeypatch):
         server.shutdown()
 
 
-@pytest.mark.slow
 def test_a_worker_is_no_scheduler(workers):
     worker = re.search(r'tcp://\S+', workers[0].wait_for_line('Start worker at:'))[0]
     with pytest.raises(UsageError) as caught, cluster(worker):
@@ -373,22 +366,8 @@ def test_a_worker_is_no_scheduler(workers):
     assert str(caught.value) == nobody(worker)
 
 
-def test_nothing_is_left_behind_an_address_that_is_none(tmp_path):
-    done = run(
-        [
-            sys.executable,
-            '-m',
-            'flex_robot_sim',
-            'sweep',
-            'single_link',
-            '--to',
-            '0.1',
-            '--scheduler',
-            'tcp://',
-        ],
-        cwd=tmp_path,
-        env=away(),
-    )
+def test_nothing_is_left_behind_an_address_that_is_none(flexsim):
+    done = flexsim('sweep', 'single_link', '--to', '0.1', '--scheduler', 'tcp://')
     assert (done.returncode, done.stderr) == (2, f'flexsim sweep: {nobody("tcp://")}\n')
 
 

@@ -15,10 +15,8 @@ from pathlib import Path
 import numpy as np
 import own_runs
 import pytest
-from forks import Forks
-from tables import away, is_same, whole_lines
+from tables import is_same, whole_lines
 from waiting import eventually
-from warm_programs import Program
 
 import flex_robot_sim as frs
 from flex_robot_sim.cli import main
@@ -279,15 +277,14 @@ sys.exit(main(sys.argv[2:]))
 """
 
 
-@pytest.fixture(scope='module')
-def on_a_full_disk(tmp_path_factory):
-    """Return what runs a command that can write so many bytes into a file."""
-    folder = tmp_path_factory.mktemp('full')
-    with Forks(folder, 'import flex_robot_sim.cli.sweep', os.environ) as forks:
-        yield lambda most, words: forks.run(['-c', FULL, most, *words], folder, {**os.environ})
+def on_a_full_disk(most, words):
+    """Run a command that can write so many bytes into a file."""
+    return subprocess.run(
+        [sys.executable, '-c', FULL, str(most), *words], capture_output=True, text=True
+    )
 
 
-def test_a_disk_that_fills_is_one_line_and_it_goes_on(on_a_full_disk, tmp_path, capsys):
+def test_a_disk_that_fills_is_one_line_and_it_goes_on(tmp_path, capsys):
     words = [
         'sweep',
         'single_link',
@@ -321,7 +318,7 @@ def test_a_disk_that_fills_is_one_line_and_it_goes_on(on_a_full_disk, tmp_path, 
     )
 
 
-def test_a_disk_that_fills_with_parquet_is_the_same_line(on_a_full_disk, tmp_path, capsys):
+def test_a_disk_that_fills_with_parquet_is_the_same_line(tmp_path, capsys):
     pytest.importorskip('pyarrow', reason='pip install pyarrow')
     runs = tmp_path / 'runs'
     words = [
@@ -534,7 +531,7 @@ def test_ctrl_c_just_after_a_run_is_written_counts_it(tmp_path, monkeypatch, cap
 
 @pytest.mark.parametrize('times', [1, 2, 3])
 def test_ctrl_c_ends_with_what_is_kept(tmp_path, times):
-    child = Program(
+    child = subprocess.Popen(
         [
             sys.executable,
             '-m',
@@ -557,7 +554,6 @@ def test_ctrl_c_ends_with_what_is_kept(tmp_path, times):
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
-        env=away(),
     )
     assert eventually(lambda: len(_lines(tmp_path / 'runs/runs.jsonl')) >= 2, 120.0)
     for _ in range(times):

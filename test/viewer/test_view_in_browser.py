@@ -239,7 +239,7 @@ def test_a_port_in_use_is_a_one_line_error(view):
     _, address = view('single_link')
     port = address.partition('/?')[0].rpartition(':')[2]
     second = Process(
-        [sys.executable, '-m', 'flex_robot_sim', 'view', 'single_link', '--port', port], plain=True
+        [sys.executable, '-m', 'flex_robot_sim', 'view', 'single_link', '--port', port]
     )
     try:
         assert second.wait() == 2

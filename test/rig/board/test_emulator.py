@@ -11,7 +11,6 @@ from dataclasses import replace
 import pytest
 from project_files import ROOT
 from waiting import PATIENCE, eventually
-from warm_programs import Program
 
 from flex_robot_sim.rig.board.emulated_rig import EmulatedRig, rig_of
 from flex_robot_sim.rig.board.emulator import Emulator
@@ -84,7 +83,6 @@ def test_telemetry_comes_without_gaps_at_500_per_second_of_the_board(emulator, t
     assert {b - a for a, b in zip(stamps, stamps[1:])} == {2000}
 
 
-@pytest.mark.slow
 def test_30_000_noisy_frames_contain_no_undetected_error():
     """In lockstep: every received frame is identical to a sent one."""
     rig, reader, undamaged = rig_of(), FrameReader(from_board=True), FrameReader(from_board=True)
@@ -340,7 +338,7 @@ def test_every_fault_has_an_option(rig, tmp_path):
 
 @contextlib.contextmanager
 def start(*words):
-    process = Program(
+    process = subprocess.Popen(
         [*FLEXSIM, 'rig', 'emulate', *words],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

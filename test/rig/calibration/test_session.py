@@ -98,7 +98,6 @@ def board_state(emulator):
     return emulator.call(lambda rig: rig.board.state.name)
 
 
-@pytest.mark.slow
 def test_operator_and_emulator_produce_the_true_calibration(arm, emulator, link, tmp_path):
     person = Person(emulator)
     session = CalibrationSession(link, arm, person.ask, person.say)

@@ -368,7 +368,6 @@ def sources(tmp_path_factory):
     return folder
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize('mutant', FIRMWARE_MUTANTS)
 def test_firmware_in_qemu(mutant, sources):
     name, file, written, instead = FIRMWARE_MUTANTS[mutant]

@@ -1,0 +1,65 @@
+"""Calls of `flexsim` in the process of the test, which keeps its state."""
+
+import contextlib
+import logging
+import os
+import signal
+import subprocess
+import sys
+import warnings
+from unittest import mock
+
+import pytest
+
+SIGNALS = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
+# as Python starts
+SILENT_WARNINGS = DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning
+
+
+@contextlib.contextmanager
+def restored_state():
+    """
+    Restore what a command may change in its process.
+
+    Warnings and messages of loggers go to standard error, as in a process of its own.
+    """
+    root, handlers = logging.getLogger(), list(map(signal.getsignal, SIGNALS))
+    mutable = sys.path, sys.argv, root.handlers
+    before, folder, level = [*map(list, mutable)], os.getcwd(), root.level
+    root.handlers.clear()
+    try:
+        with mock.patch.dict(os.environ), warnings.catch_warnings():
+            warnings.showwarning = lambda *words: print(
+                warnings.formatwarning(*words[:4]), end='', file=sys.stderr
+            )
+            warnings.resetwarnings()
+            for category in SILENT_WARNINGS:
+                warnings.simplefilter('ignore', category)
+            yield
+    finally:
+        for values, old in zip(mutable, before):
+            values[:] = old
+        root.setLevel(level)
+        for number, handler in zip(SIGNALS, handlers):
+            signal.signal(number, handler)
+        os.chdir(folder)
+        if 'matplotlib.pyplot' in sys.modules:
+            sys.modules['matplotlib.pyplot'].close('all')
+
+
+@pytest.fixture
+def flexsim(capsys):
+    """Return a function that calls `flexsim` with words; it gives exit code and output."""
+    from flex_robot_sim.cli import main
+
+    def call(*words, cwd='.'):
+        capsys.readouterr()
+        with restored_state():
+            os.chdir(cwd)
+            try:
+                code = main([*map(str, words)])
+            except SystemExit as end:  # of argparse
+                code = end.code or 0
+        return subprocess.CompletedProcess(words, code, *capsys.readouterr())
+
+    return call
