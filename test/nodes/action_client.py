@@ -4,11 +4,13 @@ import time
 
 import numpy as np
 from builtin_interfaces.msg import Duration
+from node_processes import PATIENCE
 from rclpy.action import ActionClient
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 NAMES = ('waist', 'shoulder', 'elbow')
+ASK_PERIOD_S = 10.0  # of a result
 EXECUTING, SUCCEEDED, CANCELED, ABORTED = 2, 4, 5, 6
 
 
@@ -60,10 +62,17 @@ class Client:
     def result(self, handle):
         """Status, code and line of a goal when it has ended."""
         assert handle.accepted
-        answer = handle.get_result_async()
-        self._observer.spin_until(answer.done, what='a result')
-        result = answer.result()
-        return result.status, result.result.error_code, result.result.error_string
+        end = time.monotonic() + PATIENCE
+        while True:
+            # a server that has not found this client yet loses its response: ask again
+            answer, last = handle.get_result_async(), time.monotonic() + ASK_PERIOD_S
+            self._observer.spin_until(
+                lambda answer=answer, last=last: answer.done() or time.monotonic() > last
+            )
+            if answer.done():
+                result = answer.result()
+                return result.status, result.result.error_code, result.result.error_string
+            assert time.monotonic() < end, 'a result did not arrive'
 
     def cancel(self, handle):
         """Whether a goal is to be canceled; False: it has ended before."""
