@@ -16,6 +16,16 @@ def rig():
 
 
 @pytest.fixture
+def patient_board():
+    """Let the watchdog wait for a host that a busy machine holds up, until `undo()` of this."""
+    from flex_robot_sim.rig.board import board_state
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(board_state, 'WATCHDOG', 500_000)
+        yield patch
+
+
+@pytest.fixture
 def emulator(rig, tmp_path):
     """Return an emulator behind its own port, which outlives its clients."""
     from flex_robot_sim.rig.board.emulated_rig import EmulatedRig

@@ -21,6 +21,8 @@ from flex_robot_sim.rig.bench.parts import BenchParts
 from flex_robot_sim.rig.wire.vocabulary import Fault, State
 from flex_robot_sim.util.share import share_folder
 
+pytestmark = pytest.mark.usefixtures('patient_board')
+
 NAME = 'hil.launch.py'
 DRIVEN = ['slide', 'turn']
 TARGET = [0.165, 0.25]
@@ -86,26 +88,13 @@ class Bench:
             SetBool, f'{self.namespace}/bridge/enable', SetBool.Request(data=is_on)
         )
 
-    def set_off(self, emulator):
+    def set_off(self):
         """Arm, and return when both joints are on their way to a place far off."""
         assert self.call('bridge/zero').success
-        states = self._observer.listen(JointState, f'{self.namespace}/joint_states')
-
-        def start():
-            self.enable_at_rest()
-            self.hear_of_control()
-            self.go_to([0.25, 1.0])
-            states.clear()
-
-        def is_on_the_way():
-            if board_of(emulator)[0] == State.FAULT:  # a busy machine has tripped the watchdog
-                assert self.call('bridge/clear').success
-                start()
-            velocity = states[-1].velocity if states else (0.0, 0.0)
-            return velocity[0] > 0.01 and velocity[1] > 0.1
-
-        start()
-        self._observer.spin_until(is_on_the_way, what='motion')
+        self.enable_at_rest()
+        self.hear_of_control()
+        self.go_to([0.25, 1.0])
+        self.hear_state(lambda state: state.velocity[0] > 0.01 and state.velocity[1] > 0.1)
 
     def enable_at_rest(self):
         """Let the controller hold the arm where it is, and arm; return the answer."""
@@ -201,7 +190,7 @@ def test_ctrl_c_in_motion_disarms_the_board_and_ends_everything(
 ):
     process = launch(NAME, serial_port=emulator.link, params_file=settings)
     bench = Bench(observer)
-    bench.set_off(emulator)
+    bench.set_off()
     process.interrupt()
     assert process.wait() == 0 and not process.count('Traceback')
     for program in ('bridge-1', 'controller-2'):
@@ -212,11 +201,12 @@ def test_ctrl_c_in_motion_disarms_the_board_and_ends_everything(
 
 
 def test_killed_bridge_ends_the_launch_with_code_1_and_the_watchdog_stops_the_board(
-    launch, observer, emulator, settings
+    launch, observer, emulator, settings, patient_board
 ):
     process = launch(NAME, serial_port=emulator.link, params_file=settings)
     bench = Bench(observer)
-    bench.set_off(emulator)
+    bench.set_off()
+    patient_board.undo()
     os.kill(process.process_id('bridge'), signal.SIGKILL)
     assert process.wait() == 1
     assert process.count('bridge-1 has failed, and without it the others are of no use') == 1

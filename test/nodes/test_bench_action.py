@@ -1,8 +1,11 @@
 """Goals of FollowJointTrajectory on the bench: emulator, bridge, controller, action; over DDS."""
 
+import pytest
 from action_client import ABORTED, SUCCEEDED, Client, duration, trajectory
 from bridge_bench import CALM, enable
 from std_srvs.srv import Trigger
+
+pytestmark = pytest.mark.usefixtures('patient_board')
 
 NAMES = ('slide', 'turn')
 GOAL_TOLERANCE_VIOLATED = -5

@@ -24,6 +24,8 @@ from flex_robot_sim.rig.host.link_session import Reading
 from flex_robot_sim.rig.wire.protocol import Telemetry
 from flex_robot_sim.rig.wire.vocabulary import EventKind, Fault, State
 
+pytestmark = pytest.mark.usefixtures('patient_board')
+
 
 def board(emulator):
     return emulator.call(lambda rig: (rig.board.state, rig.board.faults, rig.board.is_moving))
@@ -143,7 +145,7 @@ def test_stamps_are_times_of_the_measurement_and_never_run_back(observer):
 
 
 def test_killed_in_motion_the_board_stops_and_the_next_bridge_finds_the_fault(
-    emulator, observer, start
+    emulator, observer, start, patient_board
 ):
     process = start('bridge', **CALM, serial_port=emulator.link)
     process.wait_for_line('disarmed, call ~/enable')
@@ -152,14 +154,11 @@ def test_killed_in_motion_the_board_stops_and_the_next_bridge_finds_the_fault(
     commands = observer.publisher(JointState, 'joint_commands')
 
     def pushed():
-        if board(emulator)[0] == State.FAULT:  # a busy machine has tripped the watchdog
-            assert observer.call(Trigger, '/bridge/clear').success
-            assert enable(observer).success
-            heard.clear()
         commands.publish(JointState(name=['slide'], effort=[40.0]))
         return heard and heard[-1].velocity[0] > 0.01
 
     observer.spin_until(pushed)
+    patient_board.undo()
     process.send(signal.SIGKILL)
     process.wait()
     observer.spin_until(lambda: board(emulator) == (State.FAULT, Fault.WATCHDOG, False))

@@ -19,7 +19,7 @@ MOST_MEMORY = 600  # of a process with matplotlib, Numba and both commands [MB]
 
 @pytest.mark.slow
 def test_damaged_recordings_end_in_one_line_or_are_read(mutants):
-    count = mutants // 500
+    count = mutants // 2000
     done = subprocess.run(
         [sys.executable, recording_mutants.__file__, SEED, str(count)],
         capture_output=True,

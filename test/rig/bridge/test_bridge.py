@@ -46,7 +46,7 @@ def arm():
 
 
 @pytest.fixture
-def emulator(arm, tmp_path):
+def emulator(arm, tmp_path, patient_board):
     with Emulator(tmp_path / 'rig') as emulator:
         yield emulator
 
