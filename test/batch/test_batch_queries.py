@@ -7,6 +7,8 @@ from random_arms import every_feature, random_robot, random_state
 import flex_robot_sim as frs
 from flex_robot_sim.model.arm_model import with_stiffness
 
+pytestmark = pytest.mark.slow
+
 COUNT = 4
 SOURCES = [
     'two_link',

@@ -16,6 +16,8 @@ from flex_robot_sim.control.steady_state_error import steady_state_error
 from flex_robot_sim.motion.trajectory import Trajectory
 from flex_robot_sim.simulation.rollout import rollout
 
+pytestmark = pytest.mark.slow
+
 pin = pytest.importorskip('pinocchio')
 
 PERIOD = 2e-3  # of samples, and the step of the reference                      [s]

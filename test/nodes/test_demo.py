@@ -442,19 +442,20 @@ def test_a_program_that_dies_ends_the_demo_with_one_line(demo):
     ],
     ids=str,
 )
-def test_a_useless_call_ends_with_one_line_and_code_2(demo, words, line):
-    code, output, errors = demo(*words).end()
-    assert code == 2 and output == ''
-    assert len(errors) == 1 and line in errors[0], errors
+def test_a_useless_call_ends_with_one_line_and_code_2(flexsim, tmp_path, words, line):
+    done = flexsim('demo', *words, cwd=tmp_path)
+    assert done.returncode == 2 and done.stdout == ''
+    assert done.stderr.count('\n') == 1 and line in done.stderr
 
 
-def test_a_robot_that_does_not_ring_is_told_that_it_needs_no_shaper(demo, tmp_path):
+def test_a_robot_that_does_not_ring_is_told_that_it_needs_no_shaper(flexsim, tmp_path):
     (tmp_path / 'stiff.urdf').write_text(
         robot(joint('hinge', inside='<axis xyz="0 0 1"/>'), link('arm', 1.0, '0 0 0', (0.4,) * 3))
     )
-    code, output, errors = demo('--robot', 'stiff.urdf', '--shaper', 'zvd').end()
-    assert code == 2 and output == ''
-    assert len(errors) == 1 and 'rings in this pose: it needs no shaper' in errors[0], errors
+    done = flexsim('demo', '--robot', 'stiff.urdf', '--shaper', 'zvd', cwd=tmp_path)
+    assert done.returncode == 2 and done.stdout == ''
+    assert done.stderr.count('\n') == 1
+    assert 'rings in this pose: it needs no shaper' in done.stderr
 
 
 def test_the_robots_of_a_space_station_move_without_gravity_or_not_at_all(demo):
