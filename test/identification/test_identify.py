@@ -1,7 +1,5 @@
 """Fits of short logs, against a finer arm, closed forms, and another optimiser."""
 
-import subprocess
-import sys
 from functools import cache
 
 import numpy as np
@@ -245,16 +243,7 @@ def test_drive_parameters_are_rejected_if_the_motion_is_prescribed():
     )
 
 
-def flexsim(*words):
-    return subprocess.run(
-        [sys.executable, '-m', 'flex_robot_sim', *map(str, words)],
-        capture_output=True,
-        text=True,
-        timeout=600,
-    )
-
-
-def test_the_command_writes_a_robot_with_the_estimates(tmp_path):
+def test_the_command_writes_a_robot_with_the_estimates(flexsim, tmp_path):
     log = record_log()
     path, fitted = tmp_path / 'run.csv', tmp_path / 'fitted.urdf'
     names = [*log.columns]
