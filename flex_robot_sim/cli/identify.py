@@ -117,19 +117,8 @@ def run(arguments: Namespace) -> int:
     from flex_robot_sim.model.assembly import build_arm
     from flex_robot_sim.rig.calibration.file import read_calibration
 
-    if len(arguments.files) < 2:
-        raise UsageError('give one log or several, then the URDF.')
-    if arguments.time_step is not None and not 1e-5 <= arguments.time_step <= 0.1:
-        raise UsageError('--time-step must be from 1e-5 to 0.1 s.')
+    _check_arguments(arguments)
     *paths, robot = arguments.files
-    if Path(robot).suffix.lower() in ('.csv', '.mcap'):
-        raise UsageError(f'{robot}: this is a log. Name the logs first, and the robot last.')
-    if arguments.plot:
-        from flex_robot_sim.util.plots import check_figure_path
-
-        check_figure_path(arguments.plot)
-    if arguments.output:
-        common.expect_writable(arguments.output)
     arm = frs.load(
         robot,
         coupling=arguments.coupling,
@@ -161,16 +150,7 @@ def run(arguments: Namespace) -> int:
             f'{paths[0]}: has no efforts of all joints. Name them by --signal '
             'effort/JOINT=COLUMN, or take --by motion.'
         )
-    validation = (
-        make_data_set(validation_logs, model, not data.has_efforts, data)
-        if (validation_logs)
-        else None
-    )
-    if validation is not None and validation.channels != data.channels:
-        raise UsageError(
-            f'{validation_logs[0].path}: has other signals than {paths[0]}: '
-            f'{", ".join(validation.channels)}. Record the same.'
-        )
+    validation_sequences = _validation_sequences(validation_logs, model, data, paths[0])
     gauges = {}
     if bench is not None and model is not arm:
         gauges = {name: Filter(GAUGE_CUTOFF_HZ) for name in bench.sensors}
@@ -189,9 +169,7 @@ def run(arguments: Namespace) -> int:
         time_step=arguments.time_step,
     )
     screen = Screen()
-    fit = identify(
-        setup, free, validation.sequences if validation else (), screen.show, calibrated
-    )
+    fit = identify(setup, free, validation_sequences, screen.show, calibrated)
     screen.show('')
     if bench is not None:
         fit.notes.extend(gauge_notes(fit, bench))
@@ -220,6 +198,44 @@ def run(arguments: Namespace) -> int:
     if arguments.plot:
         _draw(arguments.plot, fit)
     common.print_result(arguments, summary, _as_text)
+    _print_verdict(fit)
+    return 0 if fit.is_good else EXIT_POOR_FIT
+
+
+def _check_arguments(arguments):
+    """Raise UsageError for arguments that contradict each other or are out of range."""
+    if len(arguments.files) < 2:
+        raise UsageError('give one log or several, then the URDF.')
+    if arguments.time_step is not None and not 1e-5 <= arguments.time_step <= 0.1:
+        raise UsageError('--time-step must be from 1e-5 to 0.1 s.')
+    robot = arguments.files[-1]
+    if Path(robot).suffix.lower() in ('.csv', '.mcap'):
+        raise UsageError(f'{robot}: this is a log. Name the logs first, and the robot last.')
+    if arguments.plot:
+        from flex_robot_sim.util.plots import check_figure_path
+
+        check_figure_path(arguments.plot)
+    if arguments.output:
+        common.expect_writable(arguments.output)
+
+
+def _validation_sequences(logs, model, data, path):
+    """Return the sequences of the validation logs, with the signals of the other logs."""
+    from flex_robot_sim.identification.sequences import make_data_set
+
+    if not logs:
+        return ()
+    validation = make_data_set(logs, model, not data.has_efforts, data)
+    if validation.channels != data.channels:
+        raise UsageError(
+            f'{logs[0].path}: has other signals than {path}: '
+            f'{", ".join(validation.channels)}. Record the same.'
+        )
+    return validation.sequences
+
+
+def _print_verdict(fit):
+    """Print on stderr why the fit is not good, if it is not."""
     if not fit.validation_variance:
         print(
             'flexsim identify: there is nothing but noise where the fit has not looked, so that '
@@ -236,7 +252,6 @@ def run(arguments: Namespace) -> int:
             'fit has not looked. Free more numbers, or describe what is missing.',
             file=sys.stderr,
         )
-    return 0 if fit.is_good else EXIT_POOR_FIT
 
 
 def _free_of_bench(arm, free, gauges, has_efforts, is_calibrated):

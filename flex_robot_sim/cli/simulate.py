@@ -138,21 +138,7 @@ def run(arguments: Namespace) -> int:
     settings = SimulationSettings(
         time_step=arguments.time_step, scheme=arguments.scheme, formulation=arguments.formulation
     )
-    for name in ('seconds', 'rate'):
-        expect_within(f'--{name}', getattr(arguments, name))
-    if arguments.seconds > MAX_STEPS * arguments.time_step:
-        raise UsageError(
-            f'--seconds hold more than {MAX_STEPS:g} steps of --time-step. Take '
-            'fewer or longer ones.'
-        )
-    if arguments.seconds < arguments.time_step:
-        raise UsageError('--seconds must be at least one --time-step.')
-    if arguments.effort and arguments.effort_table:
-        raise UsageError('--effort and --effort-table exclude each other.')
-    _refuse_goal_beyond_limits(arm, arguments)
-    if arguments.output is not None:
-        expect_writable(arguments.output)
-
+    _check_arguments(arguments, arm)
     start, start_line = _start_state(arm, arguments)
 
     def new_simulation():
@@ -198,16 +184,9 @@ def run(arguments: Namespace) -> int:
             summary['gains'] = '' if _has_own_gains(arguments) else servo_line(arm, servo)
         if arguments.shaper or arguments.feedback:
             summary.update(residual(arguments, moves))
-        missed = (
-            ''
-            if arguments.to is None
-            else _goal_error_line(arm, arguments.to, rows, servo.stiffness)
-        )
         if arguments.to is not None:
-            summary['missed'] = missed
-            summary['steady_state_error'] = (
-                '' if missed else _error_at_rest(simulation, arguments.to, servo)
-            )
+            summary.update(_goal_summary(arguments, simulation, rows, servo))
+        missed = summary.get('missed', '')
         print_result(arguments, summary, _as_text)
     finally:  # after the summary, which a full disk must not prevent
         _close(recording)
@@ -216,6 +195,33 @@ def run(arguments: Namespace) -> int:
     if missed:
         print(f'flexsim simulate: {missed}', file=sys.stderr)
     return EXIT_NOT_ARRIVED if missed else 0
+
+
+def _check_arguments(arguments, arm):
+    """Raise UsageError for arguments that contradict each other or are out of range."""
+    for name in ('seconds', 'rate'):
+        expect_within(f'--{name}', getattr(arguments, name))
+    if arguments.seconds > MAX_STEPS * arguments.time_step:
+        raise UsageError(
+            f'--seconds hold more than {MAX_STEPS:g} steps of --time-step. Take '
+            'fewer or longer ones.'
+        )
+    if arguments.seconds < arguments.time_step:
+        raise UsageError('--seconds must be at least one --time-step.')
+    if arguments.effort and arguments.effort_table:
+        raise UsageError('--effort and --effort-table exclude each other.')
+    _refuse_goal_beyond_limits(arm, arguments)
+    if arguments.output is not None:
+        expect_writable(arguments.output)
+
+
+def _goal_summary(arguments, simulation, rows, servo):
+    """Return lines about the distance from the goal at the end, and at rest."""
+    missed = _goal_error_line(simulation.arm, arguments.to, rows, servo.stiffness)
+    return {
+        'missed': missed,
+        'steady_state_error': '' if missed else _error_at_rest(simulation, arguments.to, servo),
+    }
 
 
 def _start_state(arm, arguments):

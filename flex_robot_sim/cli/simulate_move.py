@@ -243,7 +243,7 @@ class _MonitoredMove:
 def _shaper(arm, name, start, goal, servo, period):
     """Return the OnlineShaper of this name for the poses from start to goal."""
     poses = start + np.linspace(0.0, 1.0, POSE_COUNT)[:, None] * (goal - start)
-    kind = name[: -len(BY_POSE_SUFFIX)] if name.endswith(BY_POSE_SUFFIX) else name
+    kind = name.removesuffix(BY_POSE_SUFFIX)
     if kind not in (AUTO, *SHAPER_KINDS):
         raise UsageError(f'--shaper {name}: is none of {", ".join(SHAPER_KINDS)}, {AUTO}.')
     if kind == AUTO:

@@ -142,7 +142,7 @@ class JointController:
         """Time that the shaper adds to every motion, at most [s]."""
         return self._points.duration
 
-    def update(
+    def update(  # noqa: C901 - one sample of a real-time loop, without calls between its parts
         self,
         now: float,
         position: np.ndarray,

@@ -172,16 +172,22 @@ def edits_of(before: RobotDescription, after: RobotDescription, path: str) -> li
             )
     if word == 'length':
         edits.append(Edit(flexible, 'end', _vector_text(link.beam.end)))
-        for joint in before.children(name):
-            if before.beam(name).station(joint.position) >= (1 - END_TOLERANCE) * old.beam.length:
-                edits.append(
-                    Edit(
-                        (('joint', joint.name), ('origin', '')),
-                        'xyz',
-                        _vector_text(after.joint(joint.name).position),
-                    )
-                )
+        edits += _end_joint_edits(before, after, name)
     return edits
+
+
+def _end_joint_edits(before, after, link):
+    """Edits of the origins of the joints at the end of a flexible link."""
+    beam = before.beam(link)
+    return [
+        Edit(
+            (('joint', joint.name), ('origin', '')),
+            'xyz',
+            _vector_text(after.joint(joint.name).position),
+        )
+        for joint in before.children(link)
+        if beam.station(joint.position) >= (1 - END_TOLERANCE) * beam.length
+    ]
 
 
 def _material_edits(before, old, link, word):

@@ -262,7 +262,7 @@ def optimal_shares(matrices: np.ndarray, power: int = VARIANCE_POWER) -> np.ndar
     return shares
 
 
-def design_experiment(
+def design_experiment(  # noqa: C901
     arm: ArmModel,
     *,
     duration: float,

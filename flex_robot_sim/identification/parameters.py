@@ -229,5 +229,5 @@ def refuse_twice(unknowns: Iterable[Unknown]) -> None:
     for path in paths:
         name, _, quantity = path.rpartition('.')
         if quantity == 'stiffness' and {f'{name}.EIy', f'{name}.EIz', f'{name}.EA'} & paths:
-            conflicting = sorted({f'{name}.EIy', f'{name}.EIz', f'{name}.EA'} & paths)[0]
+            conflicting = min({f'{name}.EIy', f'{name}.EIz', f'{name}.EA'} & paths)
             raise UsageError(f'"{path}" and "{conflicting}" say the same. Free one of them.')

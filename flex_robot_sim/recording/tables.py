@@ -48,7 +48,7 @@ def read_tables(messages: Iterable[RecordedMessage], topics: Sequence[str] = ())
         builders[topic].add(time, data)
     missing = wanted - {topic.name.strip('/') for topic in builders}
     if missing:
-        raise UsageError(f'there is no topic {sorted(missing)[0]} in the recording')
+        raise UsageError(f'there is no topic {min(missing)} in the recording')
     parts = sorted(builders.values(), key=lambda part: part.topic.name)
     return Tables(
         [part.table(begin or 0) for part in parts if part.time],
