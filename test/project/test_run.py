@@ -420,14 +420,12 @@ def test_uv_uses_the_registries_of_pip_unless_it_has_its_own(ready):
     (ready.project / 'setup.py').write_text(FILES['setup.py'].replace("'1'", "'4'"))
     ready.check(
         ready.installs(),
-        **{
-            'PIP_CONFIG_FILE': os.devnull,
-            'PIP_INDEX_URL': 'https://here/simple',
-            'PIP_EXTRA_INDEX_URL': 'https://there/simple https://elsewhere/simple',
-            'PIP_FIND_LINKS': '/wheels /more',
-            'PIP_NO_INDEX': '1',
-            'UV_DEFAULT_INDEX': 'https://own/simple',
-        },
+        PIP_CONFIG_FILE=os.devnull,
+        PIP_INDEX_URL='https://here/simple',
+        PIP_EXTRA_INDEX_URL='https://there/simple https://elsewhere/simple',
+        PIP_FIND_LINKS='/wheels /more',
+        PIP_NO_INDEX='1',
+        UV_DEFAULT_INDEX='https://own/simple',
     )
     (ready.bin / 'uv').unlink()
     indexes = 'https://own/simple https://there/simple https://elsewhere/simple'
