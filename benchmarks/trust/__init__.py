@@ -12,6 +12,7 @@ import datetime
 import sys
 
 from benchmarks.page import machine, write
+from benchmarks.trust.check import Check
 from benchmarks.trust.table import HEADER, rows
 from flex_robot_sim.util.exceptions import UsageError
 from flex_robot_sim.util.share import share_folder
@@ -31,7 +32,7 @@ def checks():
             f'the trust figures need {error.name}. Install it by '
             '`pip install -e ".[benchmark,test]"`.'
         ) from error
-    found = {}
+    found: dict[str, Check] = {}
     for module in (rigid, flexible, simulation, motion, files):
         found |= module.CHECKS
     return found
@@ -64,7 +65,7 @@ def measure(quick=False, only='', seed=None, count=None, page='', report=lambda 
         if name.startswith('public_') and not has_public_robots() and not only:
             continue
         report(name)
-        default = check.quick if quick else check.count
+        default = check.quick_cases if quick else check.page_cases
         figure = run(check, SEED if seed is None else seed, count or default, today)
         found[name] = {**figure._asdict(), 'holds': figure.holds}
         if page:

@@ -21,8 +21,8 @@ class Check(NamedTuple):
 
     claim: str
     limit: float  # largest error allowed
-    count: int  # cases of the page; a check of all takes a quarter of an hour
-    quick: int  # cases of CI
+    page_cases: int  # cases of the page; a check of all takes a quarter of an hour
+    quick_cases: int  # cases of CI
     case: Callable[[int], Case]  # by the seed
 
 
@@ -35,7 +35,7 @@ class Figure(NamedTuple):
     limit: float
     worst: int  # seed of the case with the largest error
     seed: int  # of the first case; the others follow by one
-    count: int
+    cases: int
     version: str
     date: str
 
@@ -47,7 +47,8 @@ class Figure(NamedTuple):
 
 def run(check, seed, count, date):
     """Return the Figure of `count` cases with the seeds from `seed` on."""
-    checked, error, worst = Counter(), -1.0, seed
+    checked: Counter[str] = Counter()
+    error, worst = -1.0, seed
     for number in range(seed, seed + count):
         case = check.case(number)
         checked.update(case.checked)

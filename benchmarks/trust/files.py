@@ -100,6 +100,7 @@ def _frames(seed):
         frame = (rng.randrange(256), number, message)
         data = bytearray(encode(message, *frame[:2]))
         body = unstuff(bytes(data[1:-1]))
+        assert body is not None
         wrong += struct.unpack('<I', body[-4:])[0] != slow_wire.crc32(body[:-4])
         wrong += slow_wire.stuffed(body) != bytes(data[1:-1])
         if rng.random() < 0.2:

@@ -62,8 +62,8 @@ def problems(text, checks, version=''):
             lines.append(f'{name}: has another claim or limit than the check')
         if verdict != HOLDS:
             lines.append(f'{name}: fails')
-        if last - first + 1 < check.count:
-            lines.append(f'{name}: has {last - first + 1} cases instead of {check.count}')
+        if last - first + 1 < check.page_cases:
+            lines.append(f'{name}: has {last - first + 1} cases instead of {check.page_cases}')
         if version and not run.startswith(f'{version},'):
             lines.append(f'{name}: is of version {run.partition(",")[0]}')
     return lines

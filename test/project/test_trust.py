@@ -83,7 +83,7 @@ def test_a_row_goes_into_its_page_and_the_others_stay(trust, tmp_path, capsys):
     assert [*after] == [*before]
     assert after.pop('frames') != before.pop('frames') and after == before
     lines = problems(path.read_text('utf-8'), trust.checks(), version='99.0')
-    assert f'frames: has 1 cases instead of {trust.checks()["frames"].count}' in lines
+    assert f'frames: has 1 cases instead of {trust.checks()["frames"].page_cases}' in lines
     assert f'frames: is of version {frs.__version__}' in lines
 
 
