@@ -19,7 +19,7 @@ def row(name, figure):
         _number(figure['error']),
         _number(figure['limit']),
         HOLDS if figure['holds'] else FAILS,
-        f'{figure["seed"]} to {figure["seed"] + figure["count"] - 1}, worst {figure["worst"]}',
+        f'{figure["seed"]} to {figure["seed"] + figure["cases"] - 1}, worst {figure["worst"]}',
         f'{figure["version"]}, {figure["date"]}',
     )
 

@@ -58,7 +58,7 @@ def test_a_wrong_result_fails(trust, monkeypatch, capsys):
     assert main([*words, '--seed', '7']) == 1
     figure = json.loads(capsys.readouterr().out)['trust']['rigid_mass_matrix']
     assert not figure['holds'] and figure['error'] == pytest.approx(1e-6, rel=0.01)
-    assert figure['seed'] == 7 and figure['worst'] in (7, 8) and figure['count'] == 2
+    assert figure['seed'] == 7 and figure['worst'] in (7, 8) and figure['cases'] == 2
     assert main(words[:-1]) == 1
     assert 'FAILS: --seed' in capsys.readouterr().out
 
