@@ -21,8 +21,6 @@ from flex_robot_sim.rig.bench.parts import BenchParts
 from flex_robot_sim.rig.wire.vocabulary import Fault, State
 from flex_robot_sim.util.share import share_folder
 
-pytestmark = pytest.mark.usefixtures('patient_board')
-
 NAME = 'hil.launch.py'
 DRIVEN = ['slide', 'turn']
 TARGET = [0.165, 0.25]
@@ -186,7 +184,7 @@ def test_the_controller_moves_the_bench_to_a_target_up_to_its_friction(
 
 
 def test_ctrl_c_in_motion_disarms_the_board_and_ends_everything(
-    launch, observer, emulator, settings
+    launch, observer, emulator, settings, patient_board
 ):
     process = launch(NAME, serial_port=emulator.link, params_file=settings)
     bench = Bench(observer)
