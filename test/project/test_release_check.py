@@ -1,5 +1,6 @@
 """`./run release-check` finds what is wrong, in a copy where one thing at a time is broken."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -277,3 +278,12 @@ def test_the_wheel_installs_the_tested_versions_of_numba():
     assert f"'{requirement}'" in Path(ROOT / 'setup.py').read_text('utf-8')
     pinned = Path(ROOT / 'test' / 'oldest.txt').read_text('utf-8')
     assert f'numba=={oldest[0]}.{oldest[1]}.' in pinned
+
+
+def test_hosted_machines_test_the_versions_of_python_that_the_package_names():
+    workflow = (ROOT / '.github' / 'workflows' / 'test.yml').read_text('utf-8')
+    (versions,) = re.findall(r'python: \[(.*)\]', workflow)
+    setup = (ROOT / 'setup.py').read_text('utf-8')
+    first, after = map(int, re.findall(r'for minor in range\((\d+), (\d+)\)', setup)[0])
+    assert versions == ', '.join(f"'3.{minor}'" for minor in range(first, after))
+    assert f"python_requires='>=3.{first}'" in setup
