@@ -84,9 +84,7 @@ def advance_with_formulation(
     for step in range(steps):
         previous = q.copy(), qd.copy(), flow.copy()
         with np.errstate(over='ignore', invalid='ignore'):
-            outcome = step_functions[scheme](
-                dynamics, q, qd, qdd, h, scheme=scheme, iterations=iterations
-            )
+            outcome = step_functions[scheme](dynamics, q, qd, qdd, h, scheme, iterations)
             if outcome is not None:
                 _record_hard_step(outcome, step, watch)
         if not np.isfinite(q.sum() + qd.sum()):
