@@ -195,7 +195,7 @@ class OnlineShaper(Serializable):
         samples = checked_samples(samples)
         out = [self.step(sample).copy() for sample in samples]
         for _ in range(
-            math.ceil(self.duration / self.period) + SPARE_SAMPLES * len(self._arrays.cycles)
+            math.ceil(self.duration / self.period) + SPARE_SAMPLES * (1 + len(self._arrays.cycles))
         ):
             if self.is_settled:
                 break
