@@ -21,7 +21,7 @@ GROUPS = (
     ('messages and files', 'recording', '#7a5a1e'),
     ('control', 'control', '#8a3b52'),
     ('applications', 'viewer', '#5a4a91'),
-    ('interfaces', 'start', '#3d4a5c'),
+    ('interfaces', 'cli', '#3d4a5c'),
 )
 WIDTH, ROW, GAP, LABEL = 760, 30, 6, 150  # pixels
 

@@ -19,7 +19,6 @@ def write_package(folder):
     for name in (
         'version',
         'util/exceptions',
-        'util/garbage',
         'util/serialization',
         'util/read_only',
         'util/summary',
@@ -31,6 +30,11 @@ def write_package(folder):
         'jit/cache',
         'jit/function_cache',
         'jit/linking',
+        'jit/numba_support',
+        'jit/plain_tables',
+        'jit/table_types',
+        'jit/tuned_dispatcher',
+        'jit/tuned_tables',
         'jit/typing_rules',
         'jit/pipeline',
     ):

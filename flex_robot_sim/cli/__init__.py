@@ -14,7 +14,6 @@ from flex_robot_sim.cli import completion
 from flex_robot_sim.cli.parser import Command, Parser, add_commands
 from flex_robot_sim.cli.terminal import colourize
 from flex_robot_sim.util.exceptions import FlexRobotSimError
-from flex_robot_sim.util.garbage import collected_seldom
 from flex_robot_sim.util.xacro_arguments import SIGN
 
 COMMANDS = {
@@ -91,7 +90,7 @@ def main(words: Sequence[str] | None = None) -> int:
     _open_streams()
     name = 'flexsim'
     try:
-        with _exit_on_interrupt(), collected_seldom():
+        with _exit_on_interrupt():
             parser = _parser(words[0] if words else None)
         try:
             arguments = _parse(parser, words)

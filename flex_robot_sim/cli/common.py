@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import flex_robot_sim as frs
 from flex_robot_sim.description.tool import note_of_equal_arms
-from flex_robot_sim.nodes.starting import no_ros_line
+from flex_robot_sim.start import no_ros_line
 from flex_robot_sim.util.exceptions import UsageError, plain
 from flex_robot_sim.util.files import why_unwritable
 from flex_robot_sim.util.xacro_arguments import xacro_arguments

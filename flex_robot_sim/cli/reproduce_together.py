@@ -14,8 +14,8 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
+from flex_robot_sim.start import run_text
 from flex_robot_sim.util.exceptions import UsageError
-from flex_robot_sim.util.interpreter import run_text
 
 # longest first, for an even load of the processors
 ORDER = (

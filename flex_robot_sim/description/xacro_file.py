@@ -8,8 +8,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from flex_robot_sim.description.values import closest
+from flex_robot_sim.start import run_text
 from flex_robot_sim.util.exceptions import DescriptionError
-from flex_robot_sim.util.interpreter import run_text
 
 TIMEOUT_S = 30.0  # the largest robots in use expand within a second
 

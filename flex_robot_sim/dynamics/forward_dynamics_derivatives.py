@@ -53,7 +53,7 @@ def forward_dynamics_derivatives(
     return is_smooth
 
 
-@compiled(vectorized=True)
+@compiled
 def set_cholesky_factor(M):
     """Replace a positive definite M by U of U^T U = M, with the diagonal of U inverted."""
     n = M.shape[0]
@@ -69,7 +69,7 @@ def set_cholesky_factor(M):
                     M[i, l] -= factor * M[k, l]
 
 
-@compiled(vectorized=True)
+@compiled
 def solve_with_factor(U, columns):
     """Replace columns (n, k) by M^-1 times them, with U of `set_cholesky_factor`."""
     n, width = columns.shape

@@ -16,19 +16,19 @@ from typing import Any
 
 from flex_robot_sim.jit.compiled import (
     compile_for,
-    compile_part,
     compiled_callees,
     is_cached,
     lock_of_second_process,
     must_compile,
 )
-from flex_robot_sim.util.interpreter import run_module
+from flex_robot_sim.jit.numba_support import USES_PLAIN_NUMBA
+from flex_robot_sim.start import run_module
 
 
 @functools.cache
 def start_parallel_warmup() -> None:
     """Start the second process, unless nothing needs compiling or another one is running."""
-    if not must_compile() or (os.cpu_count() or 1) < 2 or not sys.executable:
+    if USES_PLAIN_NUMBA or not must_compile() or (os.cpu_count() or 1) < 2 or not sys.executable:
         return
     with lock_of_second_process() as lock:
         if lock is None:
@@ -80,6 +80,7 @@ def compile_jobs() -> list[tuple[Callable, Callable, tuple[Any, ...]]]:
     from flex_robot_sim.dynamics.integrators import advance, advance_checked
     from flex_robot_sim.dynamics.loads import make_loads, set_loads
     from flex_robot_sim.dynamics.monitors import make_watch, note_coarseness, note_validity
+    from flex_robot_sim.jit.tuned_dispatcher import compile_part
     from flex_robot_sim.model.arm_model import make_workspace
     from flex_robot_sim.model.assembly import load
     from flex_robot_sim.util.settings import SimulationSettings

@@ -4,8 +4,7 @@ Tables of arrays, passed by pointer: how an arm and its workspace get into compi
 To Numba, a NamedTuple of a hundred arrays is a value of seven hundred words: every call copies
 them, and every function that takes one needs seconds to compile. A class decorated with
 `pass_by_pointer` reads as before, `work.R[i]`, but compiled code gets the address of a list with
-the pointer and the shape of each array, and loads the words that it uses. The list is constant,
-and declared so to LLVM, which moves the loads out of loops.
+the pointer and the shape of each array, and loads the words that it uses.
 
 The Python object owns arrays and list, and outlives every call that takes it.
 
@@ -15,33 +14,28 @@ all rows, so that `rows[k]` is the table of one arm.
 
 from __future__ import annotations
 
-import operator
-import sys
 from functools import cache, cached_property, lru_cache
 from itertools import accumulate, chain
 from math import prod
-from typing import Annotated, Any, TypeVar, get_type_hints
+from typing import Annotated, Any, TypeVar
 
 import numpy as np
-from llvmlite import binding, ir
-from numba.core import cgutils, types
-from numba.core.typing import signature
-from numba.core.typing.templates import AbstractTemplate, AttributeTemplate, infer_global
-from numba.extending import (
-    NativeValue,
-    infer_getattr,
-    lower_builtin,
-    lower_getattr_generic,
-    models,
-    register_model,
-    typeof_impl,
-    unbox,
-)
-from numba.np.numpy_support import as_dtype, from_dtype
+from numba.extending import typeof_impl
 
+from flex_robot_sim.jit.numba_support import USES_PLAIN_NUMBA
+from flex_robot_sim.jit.table_types import Handle, HandleRows, lengths_of
 from flex_robot_sim.util.read_only import read_only
 from flex_robot_sim.util.serialization import STAMP, make_table
 from flex_robot_sim.util.summary import listed
+
+if USES_PLAIN_NUMBA:
+    from flex_robot_sim.jit.plain_tables import add_attributes
+else:
+    from flex_robot_sim.jit import tuned_tables as tuned_tables  # registers the types
+
+    def add_attributes(names: tuple[str, ...]) -> None:
+        """Do nothing: all attributes are registered."""
+
 
 Table = TypeVar('Table', bound=type)
 
@@ -55,6 +49,7 @@ Matrices6 = Annotated[np.ndarray, 6, 6]
 def pass_by_pointer(fields: Table) -> Table:
     """Make compiled code take instances of a NamedTuple of arrays by pointer; a decorator."""
     name = fields.__name__
+    add_attributes(fields._fields)  # type: ignore[attr-defined]
     return type(
         name,
         (_PassByPointer, fields),
@@ -64,15 +59,6 @@ def pass_by_pointer(fields: Table) -> Table:
             '__qualname__': fields.__qualname__,
         },
     )
-
-
-@cache
-def _lengths_of(fields):
-    """Constant last dimensions of the arrays of each field."""
-    return {
-        name: getattr(kind, '__metadata__', ())
-        for name, kind in get_type_hints(fields, include_extras=True).items()
-    }
 
 
 class _PassByPointer(tuple):
@@ -127,7 +113,7 @@ class _PassByPointer(tuple):
 
 def _words(table, name):
     """Pointer and shape of the array in a field."""
-    array, lengths = getattr(table, name), _lengths_of(table.__class__)[name]
+    array, lengths = getattr(table, name), lengths_of(table.__class__)[name]
     assert array.flags.c_contiguous and array.flags.aligned, name
     assert not lengths or array.shape[-len(lengths) :] == lengths, name
     return array.ctypes.data, *array.shape
@@ -193,121 +179,10 @@ class TableRows:
         return HandleRows(self[0]._numba_type_, len(self) > 1)
 
 
-class Handle(types.Type):
-    """Numba's type of such a NamedTuple: its class, with dtype and dimensions of each field."""
-
-    def __init__(self, table: Any, kinds: tuple[tuple[str, int], ...]) -> None:
-        self.table, self.kinds = table, kinds
-        self._words = [0, *accumulate(1 + dimensions for _, dimensions in kinds)]
-        words = ''.join(f'{char}{dimensions}' for char, dimensions in kinds)
-        super().__init__(name=f'Handle({table.__module__}.{table.__name__}, {words})')
-
-    def array(self, field: str) -> Any:
-        """Numba's type of the array in a field; None if there is no such field."""
-        if field not in self.table._fields:
-            return None
-        char, dimensions = self.kinds[self.table._fields.index(field)]
-        return types.Array(from_dtype(np.dtype(char)), dimensions, 'C')
-
-    def word(self, field: str | None) -> int:
-        """Index in the list of the pointer of a field, before its shape; None: the end."""
-        return self._words[self.table._fields.index(field) if field else -1]
-
-
-class HandleRows(types.Type):
-    """Numba's type of TableRows: the type of a row, and whether rows differ."""
-
-    def __init__(self, row: Handle, differ: bool) -> None:
-        self.row, self.differ = row, differ
-        super().__init__(name=f'Rows({row}, {differ})')
-
-
 _handle = cache(Handle)  # there are few kinds of tables
-
-for kind in (Handle, HandleRows):
-    register_model(kind)(models.OpaqueModel)
 
 
 @typeof_impl.register(_PassByPointer)
 @typeof_impl.register(TableRows)
 def _type_of(value, _):
     return value._numba_type_
-
-
-# the interned attribute name, known to the linker, for a fast lookup
-_NAME, _SYMBOL = sys.intern('_address'), f'{__name__}._NAME'
-binding.add_symbol(_SYMBOL, id(_NAME))
-
-
-@unbox(Handle)
-@unbox(HandleRows)
-def _unboxed(_, table, c):
-    number = c.pyapi.object_getattr(table, c.pyapi.get_c_object(_SYMBOL))
-    address = cgutils.alloca_once_value(c.builder, ir.Constant(cgutils.voidptr_t, None))
-    with c.builder.if_then(cgutils.is_not_null(c.builder, number), likely=True):
-        c.builder.store(c.pyapi.long_as_voidptr(number), address)
-        c.pyapi.decref(number)
-    return NativeValue(c.builder.load(address), is_error=c.pyapi.c_api_error())
-
-
-@infer_getattr
-class _Attributes(AttributeTemplate):
-    key = Handle
-
-    def generic_resolve(self, handle, field):  # type: ignore[override]
-        return handle.array(field)
-
-
-@lower_getattr_generic(Handle)
-def _load(context, builder, handle, address, field):
-    from numba.np.arrayobj import make_array, populate_array  # slow; only to compile
-
-    kind, first = handle.array(field), handle.word(field)
-    array = make_array(kind)(context, builder)
-    intp = context.get_value_type(types.intp)
-
-    def word(index, type_):
-        start = builder.gep(
-            builder.bitcast(address, intp.as_pointer()), [ir.Constant(intp, index)]
-        )
-        load = builder.load(builder.bitcast(start, type_.as_pointer()))
-        load.set_metadata('invariant.load', builder.module.add_metadata([]))
-        return load
-
-    data = word(first, array.data.type)
-    shape = [word(first + 1 + k, intp) for k in range(kind.ndim)]
-    for k, length in enumerate(reversed(_lengths_of(handle.table)[field])):
-        shape[-1 - k] = ir.Constant(intp, length)
-    size = as_dtype(kind.dtype).itemsize
-    strides = [ir.Constant(intp, size)]
-    for length in shape[:0:-1]:
-        strides.insert(0, builder.mul(strides[0], length))
-    populate_array(
-        array,
-        data=data,
-        shape=cgutils.pack_array(builder, shape, intp),
-        strides=cgutils.pack_array(builder, strides, intp),
-        itemsize=ir.Constant(intp, size),
-        meminfo=None,
-    )
-    return array._getvalue()
-
-
-@lower_builtin(operator.getitem, HandleRows, types.Integer)
-def _row(context, builder, signature, arguments):
-    rows, (address, k) = signature.args[0], arguments
-    words = rows.row.word(None) if rows.differ else 0
-    k = context.cast(builder, k, signature.args[1], types.intp)
-    size = ir.Constant(k.type, words * k.type.width // 8)
-    return builder.gep(address, [builder.mul(k, size)])
-
-
-@infer_global(operator.getitem)
-class _RowType(AbstractTemplate):
-    key = operator.getitem
-
-    def generic(self, arguments, _):
-        rows, k = arguments
-        if isinstance(rows, HandleRows) and isinstance(k, types.Integer):
-            return signature(rows.row, rows, types.intp)
-        return None

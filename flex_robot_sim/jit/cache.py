@@ -21,11 +21,14 @@ import stat
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
 from flex_robot_sim.jit.call_marker import MARKER, crashed_calls
+
+if sys.platform != 'win32':
+    import fcntl
 
 PACKAGE = Path(__file__).resolve().parents[1]
 DYNAMICS = PACKAGE / 'dynamics'
@@ -201,3 +204,14 @@ def _lets_others_write(status):
     mode = status.st_mode
     is_open = mode & 0o002 or mode & 0o020 and status.st_gid != os.getgid()
     return bool(is_open) and not mode & stat.S_ISVTX
+
+
+def is_locked(file: IO) -> bool:
+    """Try to lock a file; return whether this process holds the lock."""
+    if sys.platform == 'win32':
+        return True
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

@@ -11,26 +11,13 @@ nodes, do not trigger compilation.
 
 import contextlib
 import functools
-import inspect
 import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
-try:
-    import numba
-except ImportError as error:
-    from flex_robot_sim.util.exceptions import SettingError
-
-    raise SettingError(
-        'numba, which compiles the equations of motion, is not installed. Install '
-        f'it by {sys.executable} -m pip install numba'
-    ) from error
-import numpy as np
-from numba.core import config as numba_config
-from numba.core.compiler_lock import global_compiler_lock
-from numba.core.sigutils import normalize_signature
+import numba
 
 from flex_robot_sim.jit.cache import (
     CORE_ROOMS,
@@ -39,21 +26,19 @@ from flex_robot_sim.jit.cache import (
     CacheError,
     cache_variable,
     folder_of,
+    is_locked,
 )
-from flex_robot_sim.jit.call_marker import marked_call
-from flex_robot_sim.jit.deferred_signals import deferred_signals, was_raised_by_handler
-from flex_robot_sim.jit.function_cache import PackageCache, is_locked, loaded_folders
-from flex_robot_sim.jit.linking import export_symbols, has_python_wrapper
-from flex_robot_sim.jit.pipeline import ShortPipeline
-from flex_robot_sim.util.garbage import collected_seldom
+from flex_robot_sim.jit.numba_support import USES_PLAIN_NUMBA
 
-config: Any = numba_config  # attributes come from the environment; static tools do not see them
+if not USES_PLAIN_NUMBA:
+    from flex_robot_sim.jit.tuned_dispatcher import entry_point, make_dispatcher
 
-SLOWEST_FUNCTION = 'integrators.advance'  # slowest to compile, with its callees
+config: Any = numba.config  # attributes come from the environment; static tools do not see them
+
+SLOWEST_FUNCTION = 'integrators.advance_checked'  # compiled last, after its callees
 # Numba's settings that do not change the code: workers of a sweep share the cache
 IRRELEVANT_VARIABLES = ('NUMBA_CACHE_DIR', 'NUMBA_NUM_THREADS')
 NUMBA_OPTIONS: dict[str, Any] = {
-    'no_cfunc_wrapper': True,  # not called from C; saves 5 % of the compile time
     'nogil': True,  # ROS callbacks and the viewer run in parallel to a step
     'error_model': 'numpy',  # 1 / 0 is inf, as in numpy, without a branch or an exception
     'fastmath': False,  # keeps tests for nan and exact zeros; True would gain 3 %
@@ -61,11 +46,7 @@ NUMBA_OPTIONS: dict[str, Any] = {
 
 
 def compiled(
-    function: Callable | None = None,
-    *,
-    allocates: bool = False,
-    inline: bool = False,
-    vectorized: bool = False,
+    function: Callable | None = None, *, allocates: bool = False, inline: bool = False
 ) -> Any:
     """
     Compile a function to machine code at its first call; release the GIL while it runs.
@@ -76,32 +57,27 @@ def compiled(
     :param allocates: whether it may allocate arrays. If not, Numba refuses to compile `np.empty`,
         `a + b` of arrays and the like, and views take 20 % less time without reference counting.
     :param inline: whether it is inlined in each caller, which knows more about its arguments.
-    :param vectorized: whether LLVM vectorises its loops. Most loops of the package have two to six
-        iterations: vectorised by four, they cost 5 % of a step, and take longer to compile.
     """
     if function is None:
-        return functools.partial(
-            compiled, allocates=allocates, inline=inline, vectorized=vectorized
-        )
-    options: Any = {**NUMBA_OPTIONS, '_nrt': allocates, 'forceinline': inline}
-    if not allocates:
-        options['pipeline_class'] = ShortPipeline
-    # Numba asks twice for the signature, which takes longer than the remainder of this function
-    function.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
-    result: Any = numba.njit(**options)(function)
+        return functools.partial(compiled, allocates=allocates, inline=inline)
+    if config.DISABLE_JIT:
+        return function
     room = _room_of(function.__code__.co_filename)
-    folder = _cache_folder(room) if PACKAGE in room.parents and result is not function else None
-    if folder is not None:
-        result._cache = PackageCache(function, folder, allocates)
-    if result is not function:
-        result.is_vectorized = vectorized
-        result.compile = functools.partial(_compile_once, result, result.compile)
-        result.add_overload = functools.partial(_add_overload, result, result.add_overload)
-        result.typeof_pyval = functools.partial(_type_of, result.typeof_pyval)
-        result._compile_for_args = functools.partial(
-            _compile_for_call, result, result._compile_for_args
-        )
-    return result
+    folder = _cache_folder(room) if PACKAGE in room.parents else None
+    if USES_PLAIN_NUMBA:
+        return _plain_dispatcher(function, folder)
+    options = {**NUMBA_OPTIONS, 'forceinline': inline}
+    return make_dispatcher(function, folder, options, allocates)
+
+
+def _plain_dispatcher(function, folder):
+    """Return a function compiled by documented interfaces of Numba, with Numba's own cache."""
+    previous = config.CACHE_DIR
+    config.CACHE_DIR = str(folder or '')  # read by the decorator
+    try:
+        return numba.njit(cache=folder is not None, **NUMBA_OPTIONS)(function)
+    finally:
+        config.CACHE_DIR = previous
 
 
 def bind(function: Any, *arguments: Any) -> Callable:
@@ -110,11 +86,9 @@ def bind(function: Any, *arguments: Any) -> Callable:
 
     A call takes a tenth of the time of an ordinary one, because it skips the dispatch by type.
     """
-    if config.DISABLE_JIT:
+    if config.DISABLE_JIT or USES_PLAIN_NUMBA:
         return function
-    return _with_marked_first_call(
-        function, function.overloads[compile_for(function, *arguments)].entry_point
-    )
+    return entry_point(function, compile_for(function, *arguments))
 
 
 def call_with_tables(function: Any, *arguments: Any) -> Any:
@@ -123,6 +97,8 @@ def call_with_tables(function: Any, *arguments: Any) -> Any:
 
     The other arguments always have the same types.
     """
+    if USES_PLAIN_NUMBA:
+        return function(*arguments)
     key = function, id(arguments[0]._numba_type_), id(arguments[-1]._numba_type_)
     if key not in _bound_functions:  # types are never released, so ids stay valid
         _bound_functions[key] = bind(function, *arguments)
@@ -134,7 +110,7 @@ _bound_functions: dict[tuple[Any, int, int], Callable] = {}
 
 def compile_for(function: Any, *arguments: Any) -> tuple[Any, ...]:
     """Compile a function for the types of these arguments; return the types."""
-    types = tuple(map(function.typeof_pyval, arguments))
+    types = tuple(map(numba.typeof if USES_PLAIN_NUMBA else function.typeof_pyval, arguments))
     function.compile(types)
     return types
 
@@ -174,7 +150,9 @@ def compiled_callees(function: Any) -> list[Any]:
 
 def is_cached(function: Any) -> bool:
     """Whether machine code of a compiled function is on disk."""
-    return isinstance(function._cache, PackageCache) and function._cache.exists()
+    folder = _cache_folder(_room_of(function.py_func.__code__.co_filename))
+    name = f'{function.__module__.rpartition(".")[2]}.{function.__qualname__}'
+    return folder is not None and any(folder.rglob(f'{name}-*.nbi'))
 
 
 @contextlib.contextmanager
@@ -192,146 +170,11 @@ def lock_of_second_process() -> Iterator[IO[str] | None]:
         yield file if is_locked(file) else None
 
 
-def compile_part(function: Any, *arguments: Any) -> None:
-    """Compile a function for compiled callers only, for the types of these arguments."""
-    with _nested_compilation():
-        compile_for(function, *arguments)
-
-
-_nesting_depth = 0  # functions being compiled at present, each called by the previous one
-
-
-@contextlib.contextmanager
-def _nested_compilation() -> Iterator[None]:
-    global _nesting_depth
-    with global_compiler_lock:
-        _nesting_depth += 1
-        try:
-            yield
-        finally:
-            _nesting_depth -= 1
-
-
-def _compile_once(dispatcher, compile_, signature):
-    """
-    Compile a function, or wait until another process has compiled it, and load it.
-
-    A function that only compiled code calls gets no Python wrapper, which saves 10 % of the time.
-    If Python ever calls it, it is compiled again with a wrapper.
-
-    Locks of callees are taken inside those of their callers, and there is no recursion, so
-    processes do not deadlock; they share the work if they begin with different functions. Waiting
-    ends after a timeout.
-    """
-    types = tuple(normalize_signature(signature)[0])
-    overload = dispatcher.overloads.get(types)
-    if overload is not None and not _nesting_depth:
-        # a handler that raises inside llvmlite, or right after Numba's lock is taken, would leave
-        # the lock taken, and block other threads for ever
-        with deferred_signals():
-            if has_python_wrapper(overload):
-                return overload.entry_point
-    # lock threads before processes
-    with global_compiler_lock, contextlib.ExitStack() as stack:
-        overload = dispatcher.overloads.get(types)
-        if overload is not None:
-            if _nesting_depth or has_python_wrapper(overload):
-                return overload.entry_point
-            del dispatcher.overloads[types]
-        is_cacheable = isinstance(dispatcher._cache, PackageCache)
-        if is_cacheable:
-            dispatcher._cache.needs_python_wrapper = not _nesting_depth
-            entry = _load(dispatcher, types)
-            if entry is not None:
-                return entry
-            try:
-                stack.enter_context(dispatcher._cache.exclusive())
-            except OSError as error:  # includes TimeoutError
-                if was_raised_by_handler(error):
-                    raise
-        dispatcher.targetoptions['no_cpython_wrapper'] = _nesting_depth > 0
-        with deferred_signals():
-            import flex_robot_sim.jit.typing_rules  # noqa: F401      (registers them)
-
-            with (
-                _nested_compilation(),
-                collected_seldom(),
-                _vectorization(dispatcher.is_vectorized),
-            ):
-                entry = compile_(signature)
-            if is_cacheable:
-                export_symbols(dispatcher)
-        return entry
-
-
-def _load(dispatcher, types):
-    """Return the entry point of code on disk for these argument types, or None."""
-    with deferred_signals(), _nested_compilation(), collected_seldom():
-        result = dispatcher._cache.load_overload(types, dispatcher.targetctx)
-        if result is None:
-            return None
-        dispatcher._cache_hits[types] += 1
-        dispatcher.targetctx.insert_user_function(
-            result.entry_point, result.fndesc, [result.library]
-        )
-        dispatcher.add_overload(result)
-        export_symbols(dispatcher)
-        return result.entry_point
-
-
-def _compile_for_call(dispatcher, compile_for_args, *arguments, **named):
-    """Return the entry point for a call from Python with arguments of new types."""
-    return _with_marked_first_call(dispatcher, compile_for_args(*arguments, **named))
-
-
-def _with_marked_first_call(dispatcher, entry):
-    """Return an entry point; the first call of loaded code is marked by a file."""
-    cache = dispatcher._cache
-    if not isinstance(cache, PackageCache) or not cache.is_untested:
-        return entry
-
-    def call(*arguments, **named):
-        if not cache.is_untested:
-            return entry(*arguments, **named)
-        with marked_call(cache.folder.parent, loaded_folders):
-            result = entry(*arguments, **named)
-        cache.is_untested = False
-        return result
-
-    return call
-
-
-@contextlib.contextmanager
-def _vectorization(is_on):
-    """Switch LLVM's loop vectorisation on or off."""
-    previous = config.LOOP_VECTORIZE
-    config.LOOP_VECTORIZE = int(is_on)
-    try:
-        yield
-    finally:
-        config.LOOP_VECTORIZE = previous
-
-
 @functools.cache
 def _room_of(file):
     """Folder of a source file; one for all CORE_ROOMS, whose machine code is in one folder."""
     room = Path(file).resolve().parent
     return DYNAMICS if room in CORE_ROOMS else room
-
-
-def _type_of(type_of, value):
-    """Numba's type of an argument; for an array, plain Numba would import `numpy.ma`."""
-    if type(value) is np.ndarray and value.flags.carray and value.dtype.kind in 'fiu':
-        return numba.types.Array(numba.from_dtype(value.dtype), value.ndim, 'C')
-    return type_of(value)
-
-
-def _add_overload(dispatcher, add, result):
-    """Register a compiled overload; for Python callers only if it has a Python wrapper."""
-    if has_python_wrapper(result):
-        add(result)
-    else:
-        dispatcher.overloads[tuple(result.signature.args)] = result
 
 
 @functools.cache
@@ -349,4 +192,6 @@ def _folder_of(room):
         for item in os.environ.items()
         if item[0].startswith('NUMBA_') and item[0] not in IRRELEVANT_VARIABLES
     )
-    return folder_of(room, numba.__version__, settings, sorted(NUMBA_OPTIONS.items()))
+    return folder_of(
+        room, numba.__version__, settings, USES_PLAIN_NUMBA, sorted(NUMBA_OPTIONS.items())
+    )

@@ -10,11 +10,11 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from numba.core.caching import FunctionCache
 
-from flex_robot_sim.jit.cache import PACKAGE
+from flex_robot_sim.jit.cache import PACKAGE, is_locked
 from flex_robot_sim.jit.checked_files import CheckedFiles
 from flex_robot_sim.jit.deferred_signals import deliver_signals, was_raised_by_handler
 from flex_robot_sim.jit.linking import LinkedResults, has_python_wrapper
@@ -57,10 +57,6 @@ class PackageCache(FunctionCache):
     def _index_key(self, types, codegen):
         # the folder is named after the sources
         return types, _processor(codegen)
-
-    def exists(self) -> bool:
-        """Whether machine code of the function is on disk."""
-        return (Path(self._cache_path) / f'{self._impl.filename_base}.nbi').exists()
 
     def load_overload(self, *args: Any) -> Any:
         """Return the compile result for some types, or None."""
@@ -114,14 +110,3 @@ class PackageCache(FunctionCache):
 def _processor(codegen):
     """Name and features of the processor; Numba asks LLVM for them each time."""
     return codegen.magic_tuple()
-
-
-def is_locked(file: IO) -> bool:
-    """Try to lock a file; return whether this process holds the lock."""
-    if sys.platform == 'win32':
-        return True
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True

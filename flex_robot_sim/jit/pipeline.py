@@ -1,8 +1,7 @@
 """
-Compiler passes of Numba, without those that have no effect on the functions of this package.
+Compiler passes of Numba, with one more that makes array indices unsigned.
 
-Each skipped pass would walk through the whole function, and most would repeat the analysis of
-variable uses: together a sixth of the compile time.
+Numba checks before each access whether an index is negative. The checks take a tenth of a step.
 """
 
 from typing import Any
@@ -12,36 +11,13 @@ from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import FunctionPass, register_pass
 from numba.core.typed_passes import NopythonTypeInference
 
-SKIPPED_PASSES = {
-    # closures, overloads to be inlined, `with`, exceptions with dynamic messages
-    'InlineClosureLikes',
-    'MakeFunctionToJitFunction',
-    'InlineInlinables',
-    'InlineOverloads',
-    'WithLifting',
-    'RewriteDynamicRaises',
-    # literal arguments, loops over heterogeneous tuples
-    'FindLiterallyCalls',
-    'LiteralUnroll',
-    'LiteralPropagationSubPipelinePass',
-    # dead branches, which LLVM also removes, and array expressions
-    'DeadBranchPrune',
-    'RewriteSemanticConstants',
-    'NopythonRewrites',
-}
 
-
-class ShortPipeline(CompilerBase):
-    """Compiler of functions that consist of scalars and loops."""
+class UnsignedIndexPipeline(CompilerBase):
+    """Compiler of functions that use no negative index."""
 
     def define_pipelines(self) -> list[Any]:
         """Return the list with the one pass manager."""
         manager = DefaultPassBuilder.define_nopython_pipeline(self.state)
-        manager.passes = [
-            (pass_class, description)
-            for pass_class, description in manager.passes
-            if pass_class.__name__ not in SKIPPED_PASSES
-        ]
         manager.add_pass_after(CountFromStart, NopythonTypeInference)
         manager.finalize()
         return [manager]
@@ -52,9 +28,8 @@ class CountFromStart(FunctionPass):
     """
     Treat every array index as unsigned: no function here uses negative indices.
 
-    Numba checks before each access whether an index is negative. The checks take a tenth of a
-    step, and hide contiguous accesses from LLVM. For a literal index, Numba also tries rules for
-    literal values, which do not exist for arrays.
+    The checks for negative indices also hide contiguous accesses from LLVM. For a literal index,
+    Numba also tries rules for literal values, which do not exist for arrays.
     """
 
     _name = 'count_from_start'

@@ -2,13 +2,13 @@
 
 import sys
 
-from flex_robot_sim.nodes.starting import start
+from flex_robot_sim.start import start_node
 
 
 def main() -> None:
     """Run the node that the command line names, with the rest of the command line."""
     sys.argv = sys.argv[1:] or ['']
-    start(sys.argv[0])
+    start_node(sys.argv[0])
 
 
 if __name__ == '__main__':

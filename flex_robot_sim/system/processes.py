@@ -15,9 +15,9 @@ from flex_robot_sim.display.description import display_description
 from flex_robot_sim.display.rviz_layout import fitted_layout
 from flex_robot_sim.model.assembly import load
 from flex_robot_sim.ros import topics
+from flex_robot_sim.start import run_module
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.files import why_unwritable
-from flex_robot_sim.util.interpreter import run_module
 from flex_robot_sim.util.settings import read_yaml
 from flex_robot_sim.util.share import NAME, share_folder, shipped_robots
 from flex_robot_sim.util.xacro_arguments import xacro_arguments as parsed_arguments

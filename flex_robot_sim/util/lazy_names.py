@@ -27,12 +27,9 @@ def lazy_names(
 
     def get(name: str) -> object:
         if name in module_of or name in packages:
-            from flex_robot_sim.util.garbage import collected_seldom
-
-            with collected_seldom():
-                if name in packages:
-                    return import_module(f'{package}.{name}')
-                value = getattr(import_module(module_of[name]), name)
+            if name in packages:
+                return import_module(f'{package}.{name}')
+            value = getattr(import_module(module_of[name]), name)
             setattr(sys.modules[package], name, value)  # later accesses find it there
             return value
         raise AttributeError(f'module {package!r} has no attribute {name!r}')

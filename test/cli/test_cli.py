@@ -18,7 +18,7 @@ from project_files import ROOT
 import flex_robot_sim
 from flex_robot_sim import cli
 from flex_robot_sim.cli import main
-from flex_robot_sim.util.interpreter import run_text
+from flex_robot_sim.start import run_text
 from flex_robot_sim.util.share import shipped_robots
 
 
@@ -84,7 +84,7 @@ def test_a_command_handles_ctrl_c_before_further_imports():
         'print(*sorted({*sys.modules} - before))'
     )
     done = subprocess.run(run_text(program), capture_output=True, text=True, check=True)
-    assert done.stdout == 'flex_robot_sim flex_robot_sim.start flex_robot_sim.version\n'
+    assert done.stdout == 'flex_robot_sim flex_robot_sim.start\n'
 
 
 def test_ctrl_c_at_any_time_of_the_start_shows_no_line_of_the_package():

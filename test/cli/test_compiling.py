@@ -10,14 +10,14 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numba
 import pytest
+from tuned_numba import needs_tuned_numba
 
 import flex_robot_sim as frs
-from flex_robot_sim.dynamics.integrators import advance
+from flex_robot_sim.dynamics.integrators import advance_checked
 from flex_robot_sim.dynamics.parallel_warmup import progress
 from flex_robot_sim.jit.compiled import compiled_callees
-from flex_robot_sim.util.interpreter import run_text
+from flex_robot_sim.start import run_text
 
 pytestmark = pytest.mark.slow
 
@@ -32,14 +32,14 @@ def test_all_functions_of_a_step_are_compiled_after_one_step():
 def cache(tmp_path):
     """Return a cache folder that lacks a dozen functions of a step."""
     frs.Simulation(frs.load('single_link')).step()
-    source = Path(advance._cache.cache_path).parent
+    source = Path(advance_checked._cache.cache_path).parent
     root = tmp_path / source.parent.name
     root.mkdir(mode=0o700)
     shutil.copy(source.parent / 'CACHEDIR.TAG', root)
     folder = shutil.copytree(
         source, root / source.name, ignore=shutil.ignore_patterns('*.tmp.*')
     )  # of the compiling process
-    for function in compiled_callees(advance)[:12]:
+    for function in compiled_callees(advance_checked)[:12]:
         next(folder.rglob(f'{function._cache._impl.filename_base}.nbi')).unlink()
     return tmp_path
 
@@ -51,7 +51,7 @@ main(['simulate', 'single_link', '--seconds', '0.01'])
 """
 
 
-@pytest.mark.skipif(numba.config.DISABLE_JIT, reason='about machine code')
+@needs_tuned_numba
 def test_a_terminal_shows_the_number_of_remaining_functions(cache):
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
@@ -79,11 +79,11 @@ def test_a_terminal_shows_the_number_of_remaining_functions(cache):
     assert shown.endswith(b'\r')  # and the line disappears
 
 
-@pytest.mark.skipif(numba.config.DISABLE_JIT, reason='about machine code')
+@needs_tuned_numba
 def test_simulate_is_correct_for_any_bit_flip_in_the_cache(tmp_path, mutants):
     """Use a real cache and a real command; 142 bits with --long."""
     frs.Simulation(frs.load('single_link')).step()
-    source, cache = Path(advance._cache.cache_path).parent, tmp_path / 'cache'
+    source, cache = Path(advance_checked._cache.cache_path).parent, tmp_path / 'cache'
     root = cache / source.parent.name
 
     def simulate():

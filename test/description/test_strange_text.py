@@ -11,7 +11,7 @@ from arms import joint, link, robot
 from flex_robot_sim import DescriptionError
 from flex_robot_sim.cli import main
 from flex_robot_sim.description import read_text
-from flex_robot_sim.util.interpreter import run_module, run_text
+from flex_robot_sim.start import run_module, run_text
 
 pytestmark = pytest.mark.slow
 

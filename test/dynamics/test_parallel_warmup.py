@@ -5,17 +5,17 @@ import subprocess
 import sys
 import time
 
-import numba
 import numpy as np
 import pytest
+from tuned_numba import needs_tuned_numba
 
 import flex_robot_sim as frs
 from flex_robot_sim.dynamics.parallel_warmup import compile_jobs
 from flex_robot_sim.jit import compiled
-from flex_robot_sim.util.interpreter import run_text
+from flex_robot_sim.start import run_text
 
 pytestmark = [
-    pytest.mark.skipif(numba.config.DISABLE_JIT, reason='about machine code'),
+    needs_tuned_numba,
     pytest.mark.skipif(sys.platform == 'win32', reason='about locks of files'),
 ]
 
@@ -43,10 +43,13 @@ def wait_until(condition, seconds=120.0):
 
 
 def test_the_compiled_functions_are_the_callees_of_a_step():
+    from flex_robot_sim.jit import linking
+
     frs.Simulation(frs.load('single_link')).step()
     for _, function, arguments in compile_jobs():
         types = tuple(map(function.typeof_pyval, arguments))
-        assert types in function.overloads, function.py_func.__name__
+        name = linking.symbol_name(function.py_func, types)
+        assert types in function.overloads or name in linking.symbols, function.py_func.__name__
 
 
 def test_every_arm_has_the_argument_types_of_the_compile_jobs():

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from small_package import start, write_package
 from test_compiled import needs_numba
+from tuned_numba import needs_tuned_numba
 
 from flex_robot_sim.jit.array_table import TableRows, Vectors3, pass_by_pointer, zeros
 from flex_robot_sim.jit.compiled import bind, compiled
@@ -173,6 +174,13 @@ def called(table, k):
 def caller(table):
     return 10.0 * called(table, 1)
 
+@compiled
+def other(table):
+    return 100.0 * called(table, 1)
+
+def called_first(table):
+    return called(table, 0)
+
 @compiled(inline=True)
 def part(table, k):
     return 3.0 * called(table, k)
@@ -186,28 +194,33 @@ def second_with_part(table, k):
     return 100.0 * part(table, k)
 """
 CALL = """
-from small.dynamics.tables import Table, called, caller, np
-print(caller(Table(np.array([1.0, 2.0]))))
-for one in (caller, called):
+from small.dynamics import tables
+for name in ARGUMENTS:
+    print(getattr(tables, name)(tables.Table(tables.np.array([1.0, 2.0]))))
+for one in (tables.caller, tables.called):
     print(sum(one.stats.cache_hits.values()), sum(one.stats.cache_misses.values()))
 """
 
 
-@needs_numba
-def test_callees_are_loaded_with_a_function_and_recompiled_if_missing(tmp_path):
+@needs_tuned_numba
+def test_code_of_callees_is_loaded_with_a_function(tmp_path):
     package = write_package(tmp_path / 'small')
     (package / 'dynamics' / 'tables.py').write_text(TABLES)
 
-    def call():
-        out, err = start(package, CALL).communicate(timeout=120)
+    def call(*names):
+        out, err = start(package, f'ARGUMENTS = {names}{CALL}').communicate(timeout=120)
         assert not err, err
         return out.split()
 
-    assert call() == ['40.0', '0', '1', '0', '1']
-    assert call() == ['40.0', '1', '0', '1', '0']
+    assert call('caller') == ['40.0', '0', '1', '0', '1']
+    assert call('caller') == ['40.0', '1', '0', '0', '0']
+    # compiled after the code that it calls was loaded with another function
+    assert call('caller', 'other') == ['40.0', '400.0', '1', '0', '1', '0']
     for path in (tmp_path / 'cache').rglob('tables.called-*.nb?'):
         path.unlink()
-    assert call() == ['40.0', '1', '0', '0', '1']
+    assert call('caller', 'other') == ['40.0', '400.0', '1', '0', '0', '0']
+    # called from Python, the callee is compiled again
+    assert call('caller', 'called_first') == ['40.0', '2.0', '1', '0', '0', '1']
 
 
 @needs_numba

@@ -9,13 +9,13 @@ import signal
 import subprocess
 import time
 
-import numba
 import pytest
 from small_package import CALL, CALL_AND_COUNT, cache_folders, start, tree_of
+from tuned_numba import needs_tuned_numba
 
 from flex_robot_sim.jit import cache
 
-pytestmark = pytest.mark.skipif(numba.config.DISABLE_JIT, reason='about machine code')
+pytestmark = needs_tuned_numba
 
 WHY = f"""
 {CALL}

@@ -11,11 +11,12 @@ import numba
 import numpy as np
 import pytest
 from small_package import CALL, CALL_AND_COUNT, cache_folders, start, write_callee
+from tuned_numba import needs_tuned_numba
 
 from flex_robot_sim.jit import cache
 from flex_robot_sim.jit import compiled as compiled_module
 from flex_robot_sim.jit.compiled import compiled
-from flex_robot_sim.util.interpreter import run_text
+from flex_robot_sim.start import run_text
 
 pytestmark = pytest.mark.slow
 
@@ -62,7 +63,7 @@ def test_an_edit_in_another_file_reaches_the_caller(called, call):
     assert call(called) == (40.0, 0, 1)
 
 
-@needs_numba
+@needs_tuned_numba
 def test_a_first_step_imports_only_what_it_needs():
     step = "import sys, flex_robot_sim as frs; frs.Simulation(frs.load('two_link')).step()"
     subprocess.run(run_text(step), check=True)  # where it compiles, Numba wants more of SciPy
@@ -80,7 +81,7 @@ def test_a_second_start_compiles_nothing(first_call, called, call):
     assert call(called) == (30.0, 1, 0)
 
 
-@needs_numba
+@needs_tuned_numba
 @pytest.mark.parametrize('first', ['caller', 'callee'])
 def test_a_function_compiled_for_compiled_callers_can_be_called_from_python(called, first, run):
     program = f"""
@@ -93,7 +94,7 @@ print({first}(2.0), caller(2.0), callee(2.0), sum(callee.stats.cache_misses.valu
         assert (out.split(), err) == ([value, '30.0', '3.0', str(misses)], '')
 
 
-@needs_numba
+@needs_tuned_numba
 def test_installations_with_the_same_sources_compile_once(called, tmp_path, call):
     copy = tmp_path / 'elsewhere' / 'small'
     shutil.copytree(called, copy)
@@ -139,7 +140,7 @@ def test_a_cache_that_others_could_replace_is_not_used(called, owner, mode, call
         assert call(called) == (30.0, 0, 1)
 
 
-@needs_numba
+@needs_tuned_numba
 def test_of_simultaneous_processes_one_compiles_and_the_others_load(package):
     processes = [start(package) for _ in range(3)]
     outputs = [process.communicate(timeout=120) for process in processes]
@@ -147,7 +148,7 @@ def test_of_simultaneous_processes_one_compiles_and_the_others_load(package):
     assert len(cache_folders(package)) == 1
 
 
-@needs_numba
+@needs_tuned_numba
 def test_waiting_for_a_compiling_process_has_a_timeout(package, call, run):
     """A stopped process, for instance, holds the lock of what it compiles."""
     call(package, NUMBA_BOUNDSCHECK='1')  # names of locks
@@ -169,7 +170,7 @@ from small.dynamics.caller""",
         assert (out, err) == ('30.0\n0 1\n', '')
 
 
-@needs_numba
+@needs_tuned_numba
 def test_code_on_disk_is_loaded_without_waiting_for_a_compiling_process(package, call, run):
     call(package, NUMBA_BOUNDSCHECK='1')
     folder = next(package.parent.glob('cache/small_machine_code/*/small'))
@@ -244,7 +245,7 @@ def test_a_division_by_zero_is_infinite_as_in_numpy():
     assert _quotient(np.float64(1.0), np.float64(0.0)) == np.inf
 
 
-@needs_numba
+@needs_tuned_numba
 def test_a_function_without_permission_cannot_allocate():
     with pytest.raises(numba.core.errors.NumbaError):
         _sum_without_the_right_to_allocate(np.ones(2))
@@ -258,12 +259,12 @@ def test_functions_of_other_packages_are_not_cached_on_disk():
 
 @pytest.mark.skipif(numba.config.DISABLE_JIT, reason='nothing is compiled')
 def test_cached_callees_do_not_hide_that_the_step_is_missing(tmp_path, monkeypatch):
-    from flex_robot_sim.dynamics.integrators import advance
+    from flex_robot_sim.dynamics.integrators import advance_checked
     from flex_robot_sim.spatial.exponential import set_rotation
 
     little, longest = (
         (function._cache._impl.filename_base + '.nbi')  # as Numba names them
-        for function in (set_rotation, advance)
+        for function in (set_rotation, advance_checked)
     )
     monkeypatch.setattr(compiled_module, '_cache_folder', lambda room: tmp_path)
     tmp_path.joinpath(little).touch()

@@ -7,16 +7,16 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from random import Random
 
-import numba
 import pytest
 from llvmlite.binding import ffi
 from numba.core import event
 from numba.core.compiler_lock import global_compiler_lock
+from tuned_numba import needs_tuned_numba
 
 import flex_robot_sim as frs
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.jit.deferred_signals import deferred_signals, deliver_signals
-from flex_robot_sim.util.interpreter import run_text
+from flex_robot_sim.start import run_text
 
 
 class PressesCtrlC(event.Listener):
@@ -56,6 +56,7 @@ def make_functions():
     return outer
 
 
+@needs_tuned_numba
 def test_ctrl_c_in_a_finaliser_of_the_compiler_is_not_lost():
     function, before = make_functions(), signal.getsignal(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt):
@@ -67,6 +68,7 @@ def test_ctrl_c_in_a_finaliser_of_the_compiler_is_not_lost():
         signal.raise_signal(signal.SIGINT)
 
 
+@needs_tuned_numba
 def test_a_handler_that_does_not_raise_is_called_and_compilation_continues():
     calls, function = [], make_functions()
     before = signal.signal(signal.SIGINT, lambda *words: calls.append(words[0]))
@@ -77,6 +79,7 @@ def test_a_handler_that_does_not_raise_is_called_and_compilation_continues():
     assert calls and set(calls) == {signal.SIGINT}
 
 
+@needs_tuned_numba
 def test_a_thread_compiles_while_the_main_thread_receives_signals():
     function, results = make_functions(), []
     thread = threading.Thread(target=lambda: results.append(function(3.0)))
@@ -153,6 +156,7 @@ def test_other_threads_leave_signals_to_the_main_thread():
         signal.signal(signal.SIGUSR1, before)
 
 
+@needs_tuned_numba
 def test_alarms_at_every_moment_leave_no_lock_of_llvm_or_numba_taken():
     at_work, raised, random = False, 0, Random(1)
     arm = frs.load('two_link')
@@ -221,7 +225,7 @@ print(len(seen) > 3, seen == raised, len(compiled.buffer))
 """
 
 
-@pytest.mark.skipif(numba.config.DISABLE_JIT, reason='about machine code')
+@needs_tuned_numba
 def test_alarms_while_machine_code_is_loaded_are_not_lost_and_cause_no_recompilation():
     subprocess.run(
         run_text("import flex_robot_sim as frs; frs.Simulation(frs.load('single_link')).step()"),

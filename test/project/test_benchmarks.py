@@ -13,7 +13,7 @@ from project_files import ROOT
 
 from flex_robot_sim import read_description
 from flex_robot_sim.model.assembly import GRAVITY, build_arm
-from flex_robot_sim.util.interpreter import run_module
+from flex_robot_sim.start import run_module
 from flex_robot_sim.util.share import shipped_robots
 
 pytestmark = pytest.mark.slow

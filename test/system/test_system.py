@@ -17,6 +17,7 @@ from flex_robot_sim.nodes.settings import (
     OutputSettings,
     ViewSettings,
 )
+from flex_robot_sim.start import run_module
 from flex_robot_sim.system.launch_arguments import (
     HilArguments,
     ShaperArguments,
@@ -31,7 +32,6 @@ from flex_robot_sim.system.processes import (
     simulation_system,
 )
 from flex_robot_sim.util.exceptions import FlexRobotSimError, SettingError
-from flex_robot_sim.util.interpreter import run_module
 from flex_robot_sim.util.settings import read_yaml
 from flex_robot_sim.util.share import share_folder, shipped_robots
 

@@ -17,8 +17,8 @@ from typing import Any, cast
 
 from flex_robot_sim.realtime.priority import use_emulator_priority
 from flex_robot_sim.rig.errors import RigError
+from flex_robot_sim.start import run_module
 from flex_robot_sim.util.exceptions import FlexRobotSimError
-from flex_robot_sim.util.interpreter import run_module
 
 READY_PREFIX = 'port '  # before the name of the port, on standard output
 LOST_TIME_PREFIX = 'lost '  # before the lost time, at the end
