@@ -12,7 +12,6 @@ from unittest import mock
 import pytest
 
 SIGNALS = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
-# as Python starts
 SILENT_WARNINGS = DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning
 
 

@@ -89,12 +89,12 @@ def pytest_configure(config):
         signal.signal(signal.SIGINT, signal.default_int_handler)
     for name, meaning in MARKERS.items():
         config.addinivalue_line('markers', f'{name}: {meaning}')
-    random_cases.IS_LONG = config.getoption('--long')
-    option = config.getoption
-    default_limit = LONG_LIMIT_S if option('--long') else TIME_LIMIT_S
-    limit = option('--time-limit')
-    config.pluginmanager.register(TimeLimit(default_limit if limit is None else limit))
-    if option('--quick'):  # slow files are not even imported
+    random_cases.IS_LONG = is_long = config.getoption('--long')
+    limit = config.getoption('--time-limit')
+    if limit is None:
+        limit = LONG_LIMIT_S if is_long else TIME_LIMIT_S
+    config.pluginmanager.register(TimeLimit(limit))
+    if config.getoption('--quick'):  # slow files are not even imported
         collect_ignore.extend(['nodes', 'launch', *_slow_files()])
 
 
@@ -108,8 +108,8 @@ def _slow_files():
 
 
 def pytest_report_header():
-    ros = f'ROS tests are on, but {NO_LAUNCH}' if NO_LAUNCH else 'ROS tests are on'
-    return [f'ROS tests are off: {NO_ROS}' if NO_ROS else ros, public_robots.HEADER]
+    off = f'off: {NO_ROS}' if NO_ROS else f'on, but {NO_LAUNCH}' if NO_LAUNCH else 'on'
+    return [f'ROS tests are {off}', public_robots.HEADER]
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m selects

@@ -18,11 +18,7 @@ def _folder():
 
 
 ROBOTS = _folder()
-HEADER = (
-    f'public robots are on: {ROBOTS}'
-    if ROBOTS
-    else f'tests on public robots are left out: no example-robot-data; {INSTALL}'
-)
+HEADER = f'public robots are on: {ROBOTS}' if ROBOTS else f'public robots are off: {INSTALL}'
 
 
 def public_robot(path):
