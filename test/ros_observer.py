@@ -22,7 +22,8 @@ class Observer:
         self.node = rclpy.create_node('observer', context=context)
         self._executor = make_executor(executor, context)
         self._executor.add_node(self.node)
-        self._clients, self._heard, self._told = {}, [], []
+        self._clients, self._heard = {}, []
+        self._own_publishers = {*self.node.publishers}
 
     def spin_until(self, condition, timeout=PATIENCE, what='it'):
         """Handle messages until `condition` holds."""
@@ -55,7 +56,6 @@ class Observer:
         """Return a publisher that somebody listens to already."""
         qos = qos if isinstance(qos, QoSProfile) else QoSProfile(depth=qos)
         publisher = self.node.create_publisher(kind, topic, qos)
-        self._told.append(publisher)
         self.spin_until(publisher.get_subscription_count, what=f'a listener on {topic}')
         return publisher
 
@@ -82,10 +82,9 @@ class Observer:
         """Listen to nothing any more, and take back what is latched."""
         for subscription in self._heard:
             self.node.destroy_subscription(subscription)
-        for publisher in self._told:
+        for publisher in {*self.node.publishers} - self._own_publishers:
             self.node.destroy_publisher(publisher)
         self._heard.clear()
-        self._told.clear()
 
     def close(self):
         """Destroy the node."""
