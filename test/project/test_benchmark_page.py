@@ -1,5 +1,6 @@
 """Tables of a page: written into their own blocks, with the machine, and nowhere else."""
 
+import re
 import sys
 
 import pytest
@@ -52,6 +53,16 @@ def test_the_page_of_the_benchmark_has_a_block_for_every_part(page):
     text = (ROOT / 'docs/benchmark.md').read_text('utf-8')
     assert {part for _, part, _ in page.BLOCK.findall(text)} == {*PARTS}
     assert not {*SLOW_PARTS} & {*PARTS}
+
+
+def test_the_page_of_the_benchmark_names_the_tables_of_each_section(page):
+    text = (ROOT / 'docs/benchmark.md').read_text('utf-8')
+    rows = re.findall(r'^\| \[(.+)\]\(#.+\) \| (`\w+`.*) \|$', text, re.MULTILINE)
+    assert {title: re.findall(r'\w+', names) for title, names in rows} == {
+        section.partition('\n')[0]: parts
+        for section in text.split('\n## ')[1:]
+        if (parts := [part for _, part, _ in page.BLOCK.findall(section)])
+    }
 
 
 def test_a_page_without_blocks_is_refused_before_anything_is_measured(page, tmp_path, capsys):

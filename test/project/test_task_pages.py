@@ -213,6 +213,15 @@ def test_the_page_of_installation_names_extras_and_folders_that_exist():
     ).read_text('utf-8')
 
 
+def test_the_page_of_installation_has_the_version_bounds_of_setup():
+    page = (ROOT / 'docs' / 'install.md').read_text('utf-8')
+    setup = (ROOT / 'setup.py').read_text('utf-8')
+    oldest, limit = re.search(r"'numba>=0\.(\d+),<0\.(\d+)'", setup).groups()
+    assert f'Numba 0.{oldest} to 0.{int(limit) - 1} ' in page
+    oldest, limit = re.search(r"'viser>=([\d.]+),<([\d.]+)'", setup).groups()
+    assert f'viser {oldest} to below {limit},' in page
+
+
 def test_the_start_page_and_the_readme_have_the_same_five_lines():
     readme = (ROOT / 'README.md').read_text('utf-8')
     (shown,) = re.findall(r'^```python\n(.*?)^```', readme, re.DOTALL | re.MULTILINE)
