@@ -64,14 +64,15 @@ class Parser(argparse.ArgumentParser):
         unknown = UNKNOWN_COMMAND.match(message)
         if unknown:
             message = self._unknown_command_message(unknown[1])
-        self.exit(2, f'{self.prog}: {message}. Try {self.prog} --help.\n')
+        end = '' if message.endswith('?') else '.'
+        self.exit(2, f'{self.prog}: {message}{end} Try {self.prog} --help.\n')
 
     def _unknown_command_message(self, word):
         from flex_robot_sim.description.values import closest  # imports lxml
 
         suggestion = closest(word, self.commands)
         hint = (
-            f'Did you mean "{suggestion}"' if suggestion else f'Known: {", ".join(self.commands)}'
+            f'Did you mean "{suggestion}"?' if suggestion else f'Known: {", ".join(self.commands)}'
         )
         return f'there is no command "{word}". {hint}'
 

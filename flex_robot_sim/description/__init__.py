@@ -162,7 +162,7 @@ def _find(source):
             path,
             None,
             'the file cannot be read: No such file or directory',
-            f'Did you mean the shipped robot "{suggestion}"',
+            f'Did you mean the shipped robot "{suggestion}"?',
         )
     return robots.get(path.name, path)
 

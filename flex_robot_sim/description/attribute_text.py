@@ -93,7 +93,7 @@ def expect_one_of(
     if isinstance(value, str) and value in known:
         return
     suggestion = closest(value, known) if isinstance(value, str) else None
-    remedy = f'Did you mean "{suggestion}"' if suggestion else f'Known: {", ".join(known)}'
+    remedy = f'Did you mean "{suggestion}"?' if suggestion else f'Known: {", ".join(known)}'
     raise SettingError(
         f'{argument} = {shortened(repr(value), 60)}{owner and f" of {owner}"} is unknown. {remedy}'
     )

@@ -38,7 +38,7 @@ def _resembles_flexibility(name):
 def _misspelt_flexibility(document, element):
     name = _local(element)
     if name != 'flexibility':
-        return document.error(element, f'unknown element <{name}>', 'Did you mean "flexibility"')
+        return document.error(element, f'unknown element <{name}>', 'Did you mean "flexibility"?')
     return document.error(
         element,
         '<flexibility> stands in a namespace of its own',

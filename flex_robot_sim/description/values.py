@@ -105,7 +105,7 @@ def unknown_name(
     return document.error_at(
         line,
         problem,
-        f'Did you mean "{suggestion}"'
+        f'Did you mean "{suggestion}"?'
         if suggestion
         else 'Correct the name, or add what is missing',
     )
@@ -131,7 +131,7 @@ def _report_unknown(document, element, what, word, known, unknown):
         raise document.error(
             element,
             f'unknown {what}',
-            f'Did you mean "{suggestion}"' if suggestion else known_text,
+            f'Did you mean "{suggestion}"?' if suggestion else known_text,
         )
     if unknown == 'warning' and not {'}', ':'} & set(word):  # prefixed ones belong to other tools
         document.warn(
@@ -226,7 +226,7 @@ def _read_choice(document, element, name, attribute, text):
         raise document.error(
             element,
             f'{name} = "{text[:40]}" is not one of: {choice}',
-            f'Did you mean "{suggestion}"' if suggestion else f'Choose one of: {choice}',
+            f'Did you mean "{suggestion}"?' if suggestion else f'Choose one of: {choice}',
         )
     return text
 

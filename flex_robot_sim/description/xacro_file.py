@@ -124,7 +124,7 @@ def _refuse_unknown_arguments(path, arguments, included, only_misspelt=False):
                 path,
                 None,
                 f'this xacro file has no argument "{name}"',
-                f'Did you mean "{suggestion}"'
+                f'Did you mean "{suggestion}"?'
                 if suggestion
                 else f'It has: {", ".join(known)}'
                 if known

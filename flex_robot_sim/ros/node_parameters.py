@@ -121,7 +121,7 @@ def misspelled_parameters(names: Iterable[str], known: Collection[str]) -> Itera
     for name in names:
         matches = get_close_matches(name, known, 1, MIN_SPELLING_SIMILARITY)
         if matches and name not in known:
-            yield f'unknown parameter "{name}" is passed over. Did you mean "{matches[0]}"'
+            yield f'unknown parameter "{name}" is passed over. Did you mean "{matches[0]}"?'
 
 
 def descriptor(item: Field) -> ParameterDescriptor:

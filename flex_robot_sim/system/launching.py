@@ -86,7 +86,7 @@ def _refuse_unknown(known: list[str], context: LaunchContext) -> None:
             matches = get_close_matches(name, known, 1)
             raise SettingError(
                 f'there is no launch argument "{name}". '
-                + (f'Did you mean "{matches[0]}"' if matches else f'Known: {", ".join(known)}')
+                + (f'Did you mean "{matches[0]}"?' if matches else f'Known: {", ".join(known)}')
             )
 
 

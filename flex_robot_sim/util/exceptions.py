@@ -20,10 +20,12 @@ class DescriptionError(FlexRobotSimError):
 
 
 def one_line(path: str | Path, line: int | None, problem: str, remedy: str) -> str:
-    """Return `path:line: problem. remedy.` on one line of limited length."""
+    """Return `path:line: problem. remedy.` on one line of limited length; "?" may end a remedy."""
     place = shortened(path, 400)
     # names from the document may contain line breaks or thousands of characters
-    text = ' '.join(plain(f'{problem.rstrip(" .")}. {remedy.rstrip(" .")}.').split())
+    remedy = remedy.rstrip(' .')
+    end = '' if remedy.endswith('?') else '.'
+    text = ' '.join(plain(f'{problem.rstrip(" .")}. {remedy}{end}').split())
     if len(text) > 600:
         text = f'{text[:590]} ...'
     return f'{place}:{line}: {text}' if line else f'{place}: {text}'

@@ -171,7 +171,7 @@ def test_json_reports_an_unusable_robot(flexsim, tmp_path):
 def test_a_misspelt_robot_gets_the_most_similar_name(flexsim):
     assert flexsim('check', 'two_lnk').stderr == (
         'two_lnk: the file cannot be read: No such file or directory. Did you mean the shipped '
-        'robot "two_link".\n'
+        'robot "two_link"?\n'
     )
 
 
@@ -198,11 +198,11 @@ def test_a_users_mistake_is_one_line_and_exit_code_2(flexsim, words, line):
     [
         (
             ['simulat', 'two_link'],
-            'flexsim: there is no command "simulat". Did you mean "simulate". Try flexsim --help.',
+            'flexsim: there is no command "simulat". Did you mean "simulate"? Try flexsim --help.',
         ),
         (
             ['rig', 'emulator'],
-            'flexsim rig: there is no command "emulator". Did you mean "emulate". '
+            'flexsim rig: there is no command "emulator". Did you mean "emulate"? '
             'Try flexsim rig --help.',
         ),
         (

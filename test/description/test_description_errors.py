@@ -17,7 +17,7 @@ MISTAKES = {
     # words
     'unknown element': (
         in_beam(f'{SECTION}<dampng ratio="0.1"/>'),
-        '5: unknown element <dampng>. Did you mean "damping".',
+        '5: unknown element <dampng>. Did you mean "damping"?',
     ),
     'unknown element that resembles nothing': (
         flexible_arm('<gravity/>'),
@@ -25,15 +25,15 @@ MISTAKES = {
     ),
     'unknown attribute': (
         in_beam('<section EIy="1" Eiz="1" GJ="1"/>'),
-        '5: unknown attribute "Eiz" of <section>. Did you mean "EIz".',
+        '5: unknown attribute "Eiz" of <section>. Did you mean "EIz"?',
     ),
     'misspelt element of URDF': (
         robot(link().replace('inertial', 'inertal'), joint()),
-        '3: unknown element <inertal>. Did you mean "inertial".',
+        '3: unknown element <inertal>. Did you mean "inertial"?',
     ),
     'misspelt attribute of URDF': (
         robot(link(), joint(inside='<dynamics dampng="1"/>')),
-        '4: unknown attribute "dampng" of <dynamics>. Did you mean "damping".',
+        '4: unknown attribute "dampng" of <dynamics>. Did you mean "damping"?',
     ),
     'orientation in words of other formats': (
         robot(link(), joint(inside=f'{Z}<origin xyz="1 0 0" quat_xyzw="0 0 0 1"/>')),
@@ -41,12 +41,12 @@ MISTAKES = {
     ),
     'unknown attribute of an axis': (
         robot(link(), joint(inside='<axis xzy="0 0 1"/>')),
-        '4: unknown attribute "xzy" of <axis>. Did you mean "xyz".',
+        '4: unknown attribute "xzy" of <axis>. Did you mean "xyz"?',
     ),
     'misspelt link': (
         flexible_arm(beam(name='amr')),
         '5: <flexibility> names the link "amr", which the robot does not have. '
-        'Did you mean "arm".',
+        'Did you mean "arm"?',
     ),
     'misspelt joint': (
         flexible_arm('<joint name="knee" stiffness="1" rotor_inertia="1"/>'),
@@ -235,7 +235,7 @@ MISTAKES = {
     ),
     'unknown boundary': (
         in_beam(f'{SECTION}<modes boundary="fre"/>'),
-        '5: boundary = "fre" is not one of: static, free, mass, inertia. Did you mean "free".',
+        '5: boundary = "fre" is not one of: static, free, mass, inertia. Did you mean "free"?',
     ),
     'empty damping': (
         in_beam(f'{SECTION}<damping/>'),
@@ -349,7 +349,7 @@ MISTAKES = {
     ),
     'unknown parent': (
         robot(link(), joint(parent='bas')),
-        '4: joint "hinge" has the parent "bas", which is no link. Did you mean "base".',
+        '4: joint "hinge" has the parent "bas", which is no link. Did you mean "base"?',
     ),
     'second link of a name': (
         robot(link(), link(), joint()),
@@ -363,7 +363,7 @@ MISTAKES = {
     'unknown kind of joint': (
         robot(link(), joint(kind='revolut')),
         '4: type = "revolut" is not one of: revolute, continuous, prismatic, fixed. Did you mean '
-        '"revolute".',
+        '"revolute"?',
     ),
     'revolute joint without limits': (
         robot(link(), joint(kind='revolute')),
@@ -376,7 +376,7 @@ MISTAKES = {
     ),
     'mimic of nothing': (
         robot(link(), joint(inside='<mimic joint="hing"/>')),
-        '4: joint "hinge" mimics "hing", which is no joint. Did you mean "hinge".',
+        '4: joint "hinge" mimics "hing", which is no joint. Did you mean "hinge"?',
     ),
     'joint without a child': (
         robot(link(), joint().replace('<child link="arm"/>', '')),

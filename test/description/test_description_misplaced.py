@@ -7,16 +7,16 @@ from flex_robot_sim import read_description
 
 # line 5 of a rigid arm, and the complete message after `<text>:5: `
 INTENDED = {
-    'misspelt': ('<flexibilty/>', 'unknown element <flexibilty>. Did you mean "flexibility".'),
-    'capital': ('<Flexibility/>', 'unknown element <Flexibility>. Did you mean "flexibility".'),
+    'misspelt': ('<flexibilty/>', 'unknown element <flexibilty>. Did you mean "flexibility"?'),
+    'capital': ('<Flexibility/>', 'unknown element <Flexibility>. Did you mean "flexibility"?'),
     'with a version': (
         '<flexibility_v2/>',
-        'unknown element <flexibility_v2>. Did you mean "flexibility".',
+        'unknown element <flexibility_v2>. Did you mean "flexibility"?',
     ),
-    'short': ('<flex/>', 'unknown element <flex>. Did you mean "flexibility".'),
+    'short': ('<flex/>', 'unknown element <flex>. Did you mean "flexibility"?'),
     'with a word before it': (
         '<my_flexibility/>',
-        'unknown element <my_flexibility>. Did you mean "flexibility".',
+        'unknown element <my_flexibility>. Did you mean "flexibility"?',
     ),
     'with a prefix': (
         '<f:flexibility xmlns:f="urn:f"/>',

@@ -41,7 +41,7 @@ def test_messages_refer_to_the_expanded_text(tmp_path):
         read_description(path)
     # xacro writes one line of XML declaration and a banner of four lines
     assert str(caught.value).startswith(f'{path} (expanded):')
-    assert str(caught.value).endswith(': unknown element <lnk>. Did you mean "link".')
+    assert str(caught.value).endswith(': unknown element <lnk>. Did you mean "link"?')
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_a_file_that_only_defines_macros_is_reported_as_such(tmp_path, address):
 
 @pytest.mark.parametrize(
     ('known', 'given', 'remedy'),
-    [('scale', 'scal', 'Did you mean "scale"'), ('scale', 'colour', 'It has: scale, side')],
+    [('scale', 'scal', 'Did you mean "scale"?'), ('scale', 'colour', 'It has: scale, side.')],
 )
 def test_an_unknown_argument_is_rejected(tmp_path, known, given, remedy):
     (tmp_path / 'side.xacro').write_text(
@@ -147,7 +147,7 @@ def test_an_unknown_argument_is_rejected(tmp_path, known, given, remedy):
     read_description(path, xacro_arguments={'side': 'r'})
     with pytest.raises(DescriptionError) as caught:
         read_description(path, xacro_arguments={'side': 'r', given: '2'})
-    assert str(caught.value) == f'{path}: this xacro file has no argument "{given}". {remedy}.'
+    assert str(caught.value) == f'{path}: this xacro file has no argument "{given}". {remedy}'
 
 
 def test_a_misspelt_argument_is_named_if_xacro_fails_without_it(tmp_path):
@@ -158,7 +158,7 @@ def test_a_misspelt_argument_is_named_if_xacro_fails_without_it(tmp_path):
     with pytest.raises(DescriptionError) as caught:
         read_description(path, xacro_arguments={'knd': 'left'})
     assert str(caught.value) == (
-        f'{path}: this xacro file has no argument "knd". Did you mean "kind".'
+        f'{path}: this xacro file has no argument "knd". Did you mean "kind"?'
     )
 
 

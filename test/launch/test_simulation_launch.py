@@ -103,16 +103,16 @@ def test_a_wrong_argument_ends_the_launch_with_a_line(launched, arguments, line)
 @pytest.mark.parametrize(
     'name, argument, line',
     [
-        (NAME, 'robto', 'there is no launch argument "robto". Did you mean "robot"'),
+        (NAME, 'robto', 'there is no launch argument "robto". Did you mean "robot"?'),
         (
             'hil.launch.py',
             'serialport',
-            'there is no launch argument "serialport". Did you mean "serial_port"',
+            'there is no launch argument "serialport". Did you mean "serial_port"?',
         ),
         (
             'shaper.launch.py',
             'shapper',
-            'there is no launch argument "shapper". Did you mean "shaper"',
+            'there is no launch argument "shapper". Did you mean "shaper"?',
         ),
     ],
 )

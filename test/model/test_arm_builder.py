@@ -582,7 +582,7 @@ MISTAKES = [
     ),
     (
         lambda b: b.add_beam('x', **TUBE, material='aluminum'),
-        'material = \'aluminum\' of link "x" is unknown. Did you mean "aluminium"',
+        'material = \'aluminum\' of link "x" is unknown. Did you mean "aluminium"?',
     ),
     (
         lambda b: b.add_beam('x', **TUBE, material=frs.Material(1e10, density=1e3)),
@@ -624,7 +624,7 @@ MISTAKES = [
     ),
     (
         lambda b: b.add_joint('x', parent='am', child='tool'),
-        'parent = \'am\' is unknown. Did you mean "arm"',
+        'parent = \'am\' is unknown. Did you mean "arm"?',
     ),
     (
         lambda b: b.add_joint('x', parent='arm', child='hand'),
@@ -686,7 +686,7 @@ MISTAKES = [
         'flexible joint "shoulder" has no '
         'rotor_inertia, so that its motor side has no mass. Give rotor_inertia [kg m2].',
     ),
-    (lambda b: b.add_gear('sholder'), 'joint = \'sholder\' is unknown. Did you mean "shoulder"'),
+    (lambda b: b.add_gear('sholder'), 'joint = \'sholder\' is unknown. Did you mean "shoulder"?'),
     (lambda b: b.add_flex_sensor('tool', 'x', **CURVE), "link = 'tool' is unknown. Known: arm"),
     (
         lambda b: b.add_flex_sensor('arm', 'x', **CURVE | {'end': 0.9}),

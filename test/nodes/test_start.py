@@ -84,7 +84,7 @@ def test_a_misspelt_parameter_is_pointed_out_and_others_are_left_alone(start):
     process.wait_for_line('coordinates')
     lines = [line for line in process.lines if 'WARN' in line]
     assert len(lines) == 1 and lines[0].endswith(
-        'unknown parameter "comand_timeout" is passed over. Did you mean "command_timeout"'
+        'unknown parameter "comand_timeout" is passed over. Did you mean "command_timeout"?'
     )
 
 

@@ -151,13 +151,13 @@ def launch_file(monkeypatch, tmp_path):
 @pytest.mark.parametrize(
     'path, given, line',
     [
-        (SIMULATION, 'robto', 'there is no launch argument "robto". Did you mean "robot"'),
+        (SIMULATION, 'robto', 'there is no launch argument "robto". Did you mean "robot"?'),
         (
             HIL,
             'serialport',
-            'there is no launch argument "serialport". Did you mean "serial_port"',
+            'there is no launch argument "serialport". Did you mean "serial_port"?',
         ),
-        (SHAPER, 'shapper', 'there is no launch argument "shapper". Did you mean "shaper"'),
+        (SHAPER, 'shapper', 'there is no launch argument "shapper". Did you mean "shaper"?'),
     ],
     ids=['simulation', 'hil', 'shaper'],
 )
