@@ -125,7 +125,10 @@ def as_text(result):
 
 
 if __name__ == '__main__':
-    print('| robot | gains act in the | gains | move | settling time | error [mrad, mm] |')
+    print(
+        '| robot | control loop runs in | bandwidth | duration of the move | settling time '
+        '| error [mrad, mm] |'
+    )
     print('|---|---|---|---|---|---|')
     for words, value in as_text(measure('--quick' in sys.argv)):
         print(f'| {words} | {value} |', flush=True)

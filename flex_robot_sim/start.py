@@ -75,7 +75,7 @@ def no_ros_line(error: ImportError) -> str:
     """Return the error line for a Python that cannot import rclpy, with the remedy."""
     return (
         f'there is no ROS 2 here ({error}). Source a ROS installation, or install its wheels '
-        'by pip install "PATH_OF_THE_CHECKOUT[ros]".'
+        'by pip install "PATH_TO_THE_CLONE[ros]".'
     )
 
 

@@ -33,7 +33,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Add description and arguments of the command to its parser."""
     parser.description = (
         'Measure speed on this machine, beside Pinocchio, MuJoCo and Exudyn where they are '
-        'installed (in the checkout: pip install -e ".[benchmark]"). Needs the source tree.'
+        'installed (in the clone: pip install -e ".[benchmark]"). Needs the source tree.'
     )
     parser.add_argument(
         'part',
