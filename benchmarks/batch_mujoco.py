@@ -1,10 +1,10 @@
 """
-Many arms by MuJoCo's own batch, `mujoco.rollout`, beside ours: the task of swing.py, equal error.
+MuJoCo's batch, `mujoco.rollout`, compared with `frs.Batch`: the task of swing.py, equal error.
 
 `python -m benchmarks.batch_mujoco`
 
-MuJoCo gets each flexible link as six rigid pieces, and each side the longest step whose tool stays
-within the same error; both have as many threads as there are processors.
+MuJoCo gets each flexible link as six rigid pieces. Each library takes the longest step whose tool
+error stays within the same limit. Both use one thread per processor.
 """
 
 import os
@@ -33,7 +33,7 @@ PIECES, ARMS = 6, 16
 
 
 def swing_many(arm, steps, count, threads):
-    """Return the wall time of as many arms as `count`, in a Batch [s]."""
+    """Return the wall time of `count` arms in a Batch [s]."""
     batch = frs.Batch(arm, count, frs.SimulationSettings(time_step=END / SAMPLES / steps), threads)
     batch.set_state(START)
     batch.hold(TARGET, STIFFNESS, DAMPING)

@@ -1,5 +1,5 @@
 """
-Steps of many arms side by side, beside the same steps one arm after the other.
+Time of the steps of many arms in a Batch, compared with the same steps one arm at a time.
 
 `python -m benchmarks.batch_time`
 """
@@ -36,7 +36,7 @@ def measure(quick=False):
     pool = ThreadPoolExecutor(2)
 
     def separately():
-        """Step two batches that know nothing of each other: what the two processors can do."""
+        """Step two independent batches in parallel: the upper limit for two processors."""
         list(pool.map(lambda batch: batch.step(STEPS), halves))
 
     def single_steps(steppers, steps):

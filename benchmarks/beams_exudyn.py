@@ -14,7 +14,7 @@ from flex_robot_sim.spatial.exponential import set_rotation
 
 exudyn.config.printToConsole = False
 
-SHEAR_OVER_STRETCH = 1 / 2.6  # of the stiffness of a beam; the others neglect both
+SHEAR_OVER_STRETCH = 1 / 2.6  # of the stiffness of a beam; the other libraries neglect both
 # a little inertia at the roots of the beams, so that the sudden start converges; 1e-4 of the arm's
 ROOT = Lump(1e-6, np.zeros(3), 2e-5 * np.eye(3))
 

@@ -1,10 +1,10 @@
 """
-Turns of the emulated bench, shaped and planned, judged by where its tip really is.
+Residual vibration of the true tip of the emulated bench after shaped and planned turns.
 
-The board gets step rates of its stepper, every 5 ms: as a profile that it plays by its own
-clock, handed over by the bridge through a pseudo terminal, and as set points that come one by one.
-The field of the stepper gives, its steps are whole ones, and the strip of the bench has more modes
-than the description by which shapers and plans are made.
+The board receives a step rate of its stepper every 5 ms, in two ways. The bridge sends a profile
+through a pseudo terminal, which the board plays by its own clock; or single set points arrive one
+by one. The field of the stepper is elastic, and its steps are whole microsteps. The strip of the
+bench has more modes than the description for which shapers and plans are designed.
 """
 
 import math
@@ -34,15 +34,15 @@ from flex_robot_sim.shaping.recommendation import recommend
 from flex_robot_sim.shaping.shaped_samples import shaped_samples
 from flex_robot_sim.util.share import shipped_robots
 
-PERIOD = 5e-3  # of set points, and length of a segment                       [s]
-SLIDE = 0.15  # where it stands all the time                                  [m]
-STIFF = 1e7, 1e4  # of the screw, which nothing turns back                [N/m, N s/m]
+PERIOD = 5e-3  # period of set points, and length of a segment                       [s]
+SLIDE = 0.15  # constant position of the slide                                  [m]
+STIFF = 1e7, 1e4  # of the screw, which is self-locking                [N/m, N s/m]
 MOVES = (-0.3, 0.3, 0.30), (0.4, 0.1, 0.22), (-0.2, 0.5, 0.36)  # from, to [rad], in [s]
-WINDOW = 0.45  # after a move, in which the tip is watched: two periods        [s]
+WINDOW = 0.45  # after a move, in which the tip is measured: two periods        [s]
 REST = 0.2  # before a move                                                 [s]
 CALM = LinkSettings(telemetry_rate=100, validity=100, hello_timeout=60.0, ack_timeout=0.5)
 TRUTH = MODES.format(5)
-PATIENCE = 60.0  # for a machine that has other things to do                     [s]
+PATIENCE = 60.0  # for a busy machine                     [s]
 
 
 @cache
@@ -66,7 +66,7 @@ def turns(start, end, duration):
     plain = _sampled(jerk, duration)
     choice = recommended()
     shaped = shaped_samples(choice.shaper, plain[:, None], PERIOD)[:, 0]
-    # the screw carries what the strip pulls with, and its motor none of it
+    # the screw takes the force of the strip, so its motor has no load
     plan = plan_move(
         _led_by_field(),
         [SLIDE, start],
@@ -83,7 +83,7 @@ def turns(start, end, duration):
 
 @cache
 def _led_by_field():
-    """Bench as described, with the field of its stepper as a gear that gives."""
+    """Bench as described, with the field of its stepper as an elastic gear."""
     parts = BenchParts()
     text = shipped_robots()['rig'].read_text(encoding='utf-8')
     return frs.load(
@@ -132,7 +132,7 @@ def by_set_points(angles):
 
 
 def by_profile(angles):
-    """Likewise, by a profile that the bridge hands over and the board plays in real time."""
+    """The same for a profile that the bridge sends and the board plays in real time."""
     bench = _bench(angles[0])
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -186,13 +186,13 @@ def _tip(bench):
 
 
 def _amplitude(places):
-    """Half of the way that the tip swings [m]."""
+    """Half the range of the tip [m]."""
     places = np.array(places)
     return float(np.linalg.norm(np.ptp(places, axis=0)) / 2)
 
 
 def bench_residual(quick):
-    """Return what is left of the swing of the tip, over that of the unshaped turn."""
+    """Return the residual vibration of the tip, over that of the unshaped turn."""
     found: dict[str, dict[str, list[float]]] = {
         'by_profile': {'shaped': [], 'planned': []},
         'by_set_points': {'shaped': [], 'planned': []},

@@ -1,10 +1,11 @@
 """
-What the bridge costs and how quickly it answers, at an emulated bench in processes of their own.
+CPU load and latency of the bridge, with an emulated bench in a separate process.
 
 `python -m benchmarks.bridge_load` (with rclpy; `--seconds 60` for the figures of the documents)
 
-Telemetry comes at 500 Hz. First the board is disarmed, then a stranger commands efforts at 200 Hz.
-The latency is that from the reading of the encoders to the arrival of joint_states, by the stamps.
+Telemetry arrives at 500 Hz. First the board is disarmed, then another node commands efforts at
+200 Hz. The latency, by the stamps, is the time from the reading of the encoders to the arrival of
+joint_states.
 """
 
 import argparse
@@ -54,7 +55,7 @@ class Stranger:
             sys.exit(f'{name}: {future.result().message}')
 
     def spin_until(self, condition):
-        """Deal with messages until something is true."""
+        """Process messages until a condition is true."""
         end = time.monotonic() + PATIENCE
         while not condition():
             if time.monotonic() > end:
@@ -62,7 +63,7 @@ class Stranger:
             self._executor.spin_once(timeout_sec=0.1)
 
     def spin(self, seconds, is_commanding):
-        """Deal with messages for a while [s], and command."""
+        """Process messages for a while [s], and send commands."""
         begun = due = time.monotonic()
         while (now := time.monotonic()) < begun + seconds:
             if is_commanding and now >= due:
@@ -87,7 +88,7 @@ def processor_time(process):
 
 
 def measure(stranger, process, seconds, is_commanding):
-    """Figures of one stretch of time."""
+    """Figures of one interval."""
     stranger.latencies.clear()
     used, begun = processor_time(process), time.monotonic()
     stranger.spin(seconds, is_commanding)

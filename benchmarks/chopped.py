@@ -1,10 +1,10 @@
 """
-An arm whose flexible links are chopped into rigid pieces, for libraries that know no others.
+An arm with flexible links divided into rigid pieces, for libraries without flexible links.
 
 A beam of length L becomes n hinges in the middle of n equal parts, each with the stiffness of its
-part, EI n/L and GJ n/L. Between them are rigid pieces; those at the ends are half as long. That is
-the most accurate of the simple ways: with the hinges at the ends of the parts the tip of a loaded
-cantilever is off by 1/(2 n^2), here by 1/(4 n^2).
+part, EI n/L and GJ n/L. Between them are rigid pieces; those at the ends are half as long. This is
+the most accurate of the simple divisions: the tip error of a loaded cantilever is 1/(4 n^2). With
+the hinges at the ends of the parts it is 1/(2 n^2).
 """
 
 from typing import NamedTuple
@@ -38,7 +38,7 @@ def chop(description, count, servos):
     """
     Return the pieces of a robot, and the frame (piece, R, p) of each of its links.
 
-    :param count: hinges in each flexible link; its children must ride on its tip.
+    :param count: hinges in each flexible link; its children must be fixed to its tip.
     :param servos: joint -> (stiffness, damping, target, start).
     """
     pieces, frames, seats = [], {}, {}
@@ -84,7 +84,7 @@ def _chop_beam(beam, count, pieces, piece, R, p):
         pieces.append(_piece(piece, R, p, np.eye(3)[::-1], stiffness, *np.zeros((3, 3))))
         piece, R, p = len(pieces) - 1, np.eye(3), np.array([part, 0.0, 0.0])
         _add_rod(pieces[-1], beam, part if k < count - 1 else part / 2, np.eye(3), np.zeros(3))
-    # children are given in the frame of the link, at its root
+    # poses of children are relative to the frame of the link, at its root
     return piece, axes.T, np.array([part / 2 - beam.length, 0.0, 0.0])
 
 

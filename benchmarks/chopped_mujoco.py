@@ -16,7 +16,7 @@ SCHEMES = tuple(
 )  # all it has
 LOST = 1e3  # velocity of a run that is lost [rad/s]
 
-mujoco.set_mju_user_warning(lambda text: None)  # otherwise it writes a file beside the caller
+mujoco.set_mju_user_warning(lambda text: None)  # otherwise it writes a file next to the caller
 
 
 def build(pieces, frames):
@@ -71,9 +71,9 @@ def swing(chain, scheme, steps, end, samples):
 
 def swing_many(chain, scheme, steps, end, samples, count, threads):
     """
-    Return the wall time of as many arms as `count`, by MuJoCo's own batch [s].
+    Return the wall time of `count` arms in MuJoCo's batch [s].
 
-    They are taken from sample to sample, because it keeps every state in between.
+    Each call simulates one sample, because MuJoCo stores all intermediate states.
     """
     model, start, _ = chain
     model.opt.timestep = end / samples / steps

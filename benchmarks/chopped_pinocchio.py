@@ -1,9 +1,9 @@
 """
 Pinocchio with chopped links.
 
-Pinocchio has no integrator, and the explicit ones that its users write need short steps here. So
-it also gets ours, the implicit midpoint rule: all springs sit on hinges, so that what the rule
-adds to the mass matrix is diagonal, and `armature` takes that.
+Pinocchio has no integrator, and explicit schemes around it need short steps here. So it also gets
+the scheme of this package, the implicit midpoint rule. All springs are at hinges, so the rule adds
+a diagonal to the mass matrix, which `armature` contains.
 """
 
 from typing import NamedTuple
@@ -56,7 +56,8 @@ def swing(chain, scheme, steps, end, samples, iterations=3):
     Return the path of the tool, (samples + 1, 3) [m], and the number of calls of `aba`.
 
     :param scheme: 'implicit_midpoint', or 'semi_implicit_euler' with implicit dampers.
-    :param iterations: of the implicit midpoint in every step; ours goes on until it converges.
+    :param iterations: of the implicit midpoint rule in every step; this package iterates until it
+        converges.
     """
     model, data, h = chain.model, chain.model.createData(), end / samples / steps
     q, v, a = chain.start.copy(), *np.zeros((2, chain.start.size))

@@ -1,5 +1,5 @@
 """
-What shapers leave of the vibration of an arm, and what they cost.
+Residual vibration of an arm with shapers, feedback, plans and learning, and their costs.
 
 `python -m benchmarks.control`, or `flexsim benchmark control --json`
 
@@ -7,19 +7,19 @@ What shapers leave of the vibration of an arm, and what they cost.
 |---|---|
 | `linear_residual` | largest vibration of any shaper at its design, on an exact oscillator |
 | `nominal_residual` | of 200 random moves of three arms, designed from their URDF: median, worst |
-| | `recommended` is what `flexsim shape` recommends, `shapers` says for each robot which |
+| | `recommended`: the shaper by `flexsim shape`; `shapers`: its name for each robot |
 | `robust_residual` | the same with stiffness +-20 % and a payload from none to full |
-| `servo_residual` | the same as nominal, with drives that a servo pulls along |
+| `servo_residual` | the same as nominal, with drives moved by a servo |
 | `moving_residual` | of an oscillator whose frequency doubles, or halves, during the move |
 | `shaper_tick_us` | one set point of 7 joints, three modes whose delays follow the pose [us] |
 | `bench_residual` | of the true tip of the emulated bench: profiles by the bridge, set points |
-| `damping_added` | to the first mode by strain feedback and by PPF, and what a push leaves |
+| `damping_added` | to the first mode by strain feedback and by PPF; residue of a push |
 | `lqg_settling_periods` | from the end of the reference until the tip stays within 2 % |
 | `planned_residual` | of the tip after a planned move, over that of minimum jerk; with a servo |
 | `learning` | tip error after 5 and 15 trials over that of the first one |
 
-Others add theirs to PARTS: a function of `quick` that returns the figures, and one that makes
-lines of them.
+Each part of PARTS has two functions: one of `quick` that returns the figures, and one that formats
+them as lines.
 """
 
 import argparse
@@ -98,7 +98,7 @@ def robust_residual(quick, seed=0):
 
 
 def servo_residual(quick, seed=0):
-    """The nominal arms, whose joints are pulled by a stiff servo, and designed with its gains."""
+    """The nominal arms, with joints moved by a stiff servo, and shapers designed for its gains."""
     return _summed(residuals(12 if quick else 60, by_servo=True, seed=seed), False, True)
 
 

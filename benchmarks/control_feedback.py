@@ -3,7 +3,7 @@ Feedback, plans and learning against their targets, on the nonlinear simulation.
 
 Parts of `python -m benchmarks.control`:
 
-damping_added           of the first mode by strain feedback and by PPF, and what a push leaves
+damping_added           of the first mode by strain feedback and by PPF, and residue of a push
 lqg_settling_periods    from the end of the reference until the tip stays within 2 %
 planned_residual        of the tip after a planned move, over that of minimum jerk; with a servo
 learning                tip error after 5 and 15 trials over that of the first one
@@ -37,7 +37,7 @@ STIFF = 15.0  # of the joints of the arm with three of them                  [Hz
 
 
 def servo_of(name, arm):
-    """Stiffness and damping (joints,) that hold the joints so that the links ring on."""
+    """Stiffness and damping (joints,) of a servo that does not damp the links."""
     if name == 'single_link':
         return np.array([60.0]), np.array([0.18])
     inertia, rate = joint_space_inertia(arm).largest, 2 * np.pi * STIFF
@@ -45,7 +45,7 @@ def servo_of(name, arm):
 
 
 def damping_added(_quick):
-    """Damping of the modes before and after, by robot and kind, and what a push leaves."""
+    """Damping of the modes before and after, by robot and kind, and residue of a push."""
     out = {}
     for name, pose in POSES.items():
         arm = frs.load(name)
@@ -92,7 +92,7 @@ def _left_of_a_push(arm, pose, servo, design, time):
 
 
 def lqg_settling_periods(_quick):
-    """Periods by sensors and stiffness; the law knows one of four modes, and is 50 ms late."""
+    """Periods by sensors and stiffness; the law has one of four modes, and a delay of 50 ms."""
     text = shipped_robots()['single_link'].read_text(encoding='utf-8')
     arm = build_arm(frs.read_description(text.replace('bending_y="2"', 'bending_y="4"')))
     first, out = frs.frequencies(arm)[0], {}
@@ -167,7 +167,7 @@ def planned_residual(quick):
 
 
 def _drawn(arm, random):
-    """Poses, and a duration in which minimum jerk takes 0.6 of what the drives have."""
+    """Poses, and a duration in which minimum jerk uses 0.6 of the drive limits."""
     lower, upper = np.maximum(arm.arrays.lower, -1.2), np.minimum(arm.arrays.upper, 1.2)
     start, goal = lower + (upper - lower) * random.uniform(0.05, 0.95, (2, lower.size))
     way = np.abs(goal - start)
@@ -217,7 +217,7 @@ def _rings(arm, servo, motion, efforts, start, goal, end):
 
 
 def learning(_quick):
-    """Root mean square of what the tip misses, over the first trial, by stiffness."""
+    """Root mean square of the tip error, over that of the first trial, by stiffness."""
     arm, out = frs.load('single_link'), {}
     motion = minimum_jerk_motion(np.zeros(1), np.array([0.4]), duration=1.2, begin=0.25)
     trials = SimulatedTrials(

@@ -32,7 +32,7 @@ def update_times(rounds):
 
 
 def _updates(arm, kind, moves):
-    """Return a function that gives a controller CALLS joint states."""
+    """Return a function that passes CALLS joint states to a controller."""
     n = len(arm.joint_names)
     still = np.zeros(n)
     swing = ProfileSettings(

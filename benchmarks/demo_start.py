@@ -1,5 +1,5 @@
 """
-Time from a fresh clone to an arm that moves: `./run demo` where nothing is installed or compiled.
+Time from a fresh clone to a moving arm: `./run demo` with nothing installed or compiled.
 
 `python -m benchmarks.demo_start`
 """
@@ -14,7 +14,7 @@ from time import perf_counter
 from flex_robot_sim.util.share import share_folder
 
 DEMO = ('./run', 'demo', '--no-view', '--seconds', '1', '--plot')
-MOVES = ' moves in ROS_DOMAIN_ID='  # what the demo says then
+MOVES = ' moves in ROS_DOMAIN_ID='  # output of the demo at this moment
 INSTALLS = 'run: '  # how lines of the installation begin
 
 
@@ -33,7 +33,7 @@ def measure(quick=False):
 
 def first_demo(command, clone, cache):
     """
-    Times from a command line to its first word of its own, and to the arm that moves [s].
+    Times from the command to its first output, and to the moving arm [s].
 
     :param clone: folder in which it is called; cache: folder for machine code.
     """

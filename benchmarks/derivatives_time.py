@@ -3,9 +3,9 @@ Time of the derivatives of forward dynamics, over that of forward dynamics itsel
 
 `python -m benchmarks.derivatives_time`
 
-Without the call from Python on both sides: ours in a compiled loop, Pinocchio's less what the same
-call takes for a robot without joints. Times are those of the processor, which do not include what
-other programs take.
+Both times exclude the call from Python. Ours is measured in a compiled loop. From Pinocchio's
+time, that of the same call for a robot without joints is subtracted. Times are CPU times, so other
+programs do not count.
 """
 
 from time import thread_time

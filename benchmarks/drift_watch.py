@@ -3,9 +3,9 @@ How soon the drift watch finds a link that has become softer, and how it leaves 
 
 `python -m benchmarks.drift_watch [--robot two_link] [--stops 60] [--soft 0.9]`
 
-An arm goes from one random pose to the next by a servo of 3 Hz, with another payload every four
-stops, and rests for 3 to 7 s. Gauges have noise of 5e-4 1/m. Printed are stops, false alarms, the
-stop at which the softer arm was found, and the processor time for a second of 1 kHz input.
+An arm moves between random poses by a servo of 3 Hz, and rests for 3 to 7 s after each move. The
+payload changes every four stops. Gauges have noise of 5e-4 1/m. The program prints the stops, the
+false alarms, the stop that detects the softer arm, and the CPU time for a second of 1 kHz input.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ CHANGE = 4  # stops with one payload
 
 
 class Watched(NamedTuple):
-    """What came of it."""
+    """Result of a run."""
 
     stops: list[tuple[int, ObservedStop, float]]  # number, its estimate, true payload
     warned: list[int]  # stops after which there was a warning
     rested: int
     seconds: float  # simulated
     taking: float  # processor time for samples                     [s]
-    looking: float  # likewise for stops
+    looking: float  # the same for stops
 
 
 def watched(

@@ -1,9 +1,11 @@
 """
 Element sum against conventional integration while length, stiffness and payload change.
 
-`python -m benchmarks.element_sum_sweep [FILE.png]`; the paper says of its first example that the
-curves "continue to match well even when the parameters of the robot are changed", and not which.
-Example 1 has no payload: one of PAYLOAD is fixed to the tip for the runs that change it.
+`python -m benchmarks.element_sum_sweep [FILE.png]`
+
+According to the paper, the curves of its first example "continue to match well even when the
+parameters of the robot are changed". It does not name the parameters. Example 1 has no payload: in
+the runs that change the payload, PAYLOAD is fixed to the tip.
 """
 
 import sys

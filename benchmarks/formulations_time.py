@@ -19,7 +19,7 @@ from flex_robot_sim.formulations.wrench_dae import make as make_wrench_dae
 from flex_robot_sim.util.exceptions import SettingError
 
 LINKS = (1, 2, 4, 8, 16)  # of 6 coordinates each
-LONGEST = 0.3  # a formulation that takes longer is not asked for more links   [s]
+LONGEST = 0.3  # a formulation that takes longer is not run with more links    [s]
 
 
 def measure(quick=False):

@@ -1,5 +1,5 @@
 """
-How the default controller of the launch file holds and moves every shipped robot.
+Performance of the default controller of the launch file with every shipped robot.
 
 `python -m benchmarks.held_robots` prints the table of docs/tune_controller.md. Each joint moves by
 up to 0.2 rad or 0.05 m, with the parameters of simulation.launch.py. States come every 2 ms and
@@ -26,7 +26,7 @@ from flex_robot_sim.util.share import shipped_robots
 
 TURN, SLIDE = 0.2, 0.05  # of the move                                       [rad, m]
 SHORTEST = 2.0  # duration of the move                                   [s]
-EFFORT_SHARE = 0.25  # of what a motor has left that the move may take
+EFFORT_SHARE = 0.25  # share of the motor reserve that the move may use
 PEAK_RATE, PEAK_ACCELERATION = 15 / 8, 5.8  # of minimum jerk
 SETTLED_TURN, SETTLED_SLIDE = 0.01, 0.002  # from the target                       [rad, m]
 WATCHED = 60.0  # after the move                                         [s]
@@ -34,7 +34,7 @@ PERIOD = 2e-3  # of states                                              [s]
 
 
 class Held(NamedTuple):
-    """How a robot arrives."""
+    """Result of the move of a robot."""
 
     place: str  # of the servo
     frequency: float  # of its gains                                                  [Hz]
@@ -44,7 +44,7 @@ class Held(NamedTuple):
 
 
 def held(name, watched=WATCHED):
-    """Return what a shipped robot does with the parameters of the launch file, as a Held."""
+    """Return the Held of a shipped robot with the parameters of the launch file."""
     program = SimulationArguments(robot=name, use_rviz=False).programs()[0]
     arm = frs.load(name, gravity=program.parameters.get('gravity', (0.0, 0.0, -9.81)))
     in_drives = program.executable == BOTH
@@ -95,7 +95,7 @@ def held(name, watched=WATCHED):
 
 
 def move_of(arm, size):
-    """Return a goal (joints,) [rad, m] within limits, and a duration that motors can do [s]."""
+    """Return a goal (joints,) [rad, m] and a duration [s], within the limits of arm and motors."""
     goal = np.clip(size, arm.arrays.lower, 0.5 * arm.arrays.upper)
     left = effort_limits(arm) - np.abs(carrying_efforts(arm, goal))
     pull = PEAK_ACCELERATION * joint_space_inertia(arm).largest * np.abs(goal)

@@ -3,16 +3,15 @@ Identification against truths that are not its model.
 
 `python -m benchmarks.identify`, or `flexsim benchmark identify --json`
 
-synthetic_errors    share by which numbers are off after 30 s of an arm with more modes, friction,
+synthetic_errors    relative errors of parameters after 30 s of an arm with more modes, friction,
                     gauges that are noisy, coarse and late; [s] of the delay
-coverage            share of seeds in which the intervals of 95 % hold the truth
-wrong_start         share by which the numbers differ if the stiffness begins wrong by two
-excitation_gain     worst interval that a sweep leaves over that of the optimised motion, after
-                    equal time and within all limits, for the better of two sweeps: of equal
-                    energy, the motion being optimised for that; and each as large as its limits
-                    allow
-seconds             for 30 s at 500 Hz of two_link, eight parameters; and of processors
-real_data           share of strains of real logs explained where the fit has not looked, and by
+coverage            share of seeds in which the 95 % intervals contain the true values
+wrong_start         relative change of the results if the start stiffness is wrong by two
+excitation_gain     widest interval after a sweep over that after the optimised motion, for equal
+                    time, within all limits, and the better of two sweeps: one with equal energy
+                    and a motion optimised for it; one with both as large as their limits allow
+seconds             wall and CPU time for 30 s at 500 Hz of two_link, eight parameters
+real_data           explained share of strains in validation data of real logs, and that of
                     regressions without a model, see benchmarks/real_arm.py; {} without REAL_LOGS
 """
 
@@ -80,7 +79,7 @@ SERVO = {'single_link': ([3.0], [0.35]), 'two_link': ([160.0, 160.0, 40.0], [12.
 def truth(name):
     """Return the arm that is measured, and its numbers by path."""
     text = shipped_robots()[name].read_text(encoding='utf-8')
-    # more than a fit ever tries
+    # more than a fit tries
     text = text.replace('bending_y="2"', 'bending_y="6"').replace('bending_z="2"', 'bending_z="6"')
     description = frs.read_description(text.replace('torsion="1"', 'torsion="3"'))
     known = parameters_of(description)
@@ -92,7 +91,7 @@ def truth(name):
 
 
 def reference(joints, seed):
-    """Return a function from time to places and rates: sums of sines, which begin at rest."""
+    """Return a function from time to positions and rates: sums of sines, which begin at rest."""
     random = np.random.default_rng(seed)
     rates = 2 * np.pi * np.geomspace(0.1, 3.0, 9)[:, None] * random.uniform(0.8, 1.2, (9, joints))
     sizes = 0.25 / np.sqrt(rates / rates.min())
@@ -131,7 +130,7 @@ def record(name, seconds, seed=0, has_faults=True, arm=None):
         record=('motor_position', 'position', 'q', 'mean_effort'),
     )
     rows = np.hstack([log.motor_position, log.position, log.q @ sensors.matrix.T, log.mean_effort])
-    # what acted around the sample: the mean of the step before and of that behind
+    # mean effort around the sample: of the step before it and of the step after it
     rows[0, -joints:] = rest.effort
     rows[1:-1, -joints:] = 0.5 * (rows[1:-1, -joints:] + rows[2:, -joints:])
     seen = np.vstack([np.repeat(rows[:1], late, axis=0), rows])[: len(rows) - late : every]
@@ -163,7 +162,7 @@ def identified(name, log, free, factor=1.0, finer=None):
 
 
 def errors_of(found, values, factor=1.0):
-    """Shares by which numbers are off their truth; of a delay the time [s]."""
+    """Relative errors of parameters; of a delay the error [s]."""
     out = {}
     for one in found.estimates:
         if one.path == 'delay':
@@ -185,7 +184,7 @@ def synthetic_errors(quick):
 
 
 def coverage(quick, seeds=500):
-    """Share of intervals that hold the truth: the arm as described, noisy gauges."""
+    """Share of intervals that contain the true value: the arm as described, noisy gauges."""
     seeds = 2 if quick else seeds
     held: dict[str, list[bool]] = {}
     description = frs.read_description('single_link')
@@ -200,7 +199,7 @@ def coverage(quick, seeds=500):
             )
         for name in ('arm/root', 'arm/tip'):
             column = columns[name]
-            # what is left is never white: half of it is slow
+            # residuals are never white: half of the noise is slow
             white = random.normal(0, CURVATURE_NOISE, column.time.size)
             slow = np.convolve(
                 random.normal(0, CURVATURE_NOISE, column.time.size + 39),
@@ -242,7 +241,7 @@ def wrong_start(_quick):
 
 
 def seconds(quick):
-    """Seconds that a fit takes, compiled before."""
+    """Time of a fit with compiled code [s]."""
     name = 'single_link' if quick else 'two_link'
     log = record(name, 3.0 if quick else 30.0)
     start, before = perf_counter(), process_time()
@@ -256,7 +255,7 @@ def seconds(quick):
 
 
 def excitation_gain(quick):
-    """Worst deviations that sweeps leave over those of optimised motions, in the same pose."""
+    """Largest standard deviations after sweeps over those after optimised motions, in one pose."""
     out = {}
     for name in ('single_link',) if quick else OFF:
         arm, free = frs.load(name), [*OFF[name], 'delay']
@@ -284,7 +283,7 @@ def excitation_gain(quick):
             rows = []
             for sweep in sweeps:
                 pair = [best.experiment, sweep]
-                if for_energy:  # the one that can take more within its limits is made smaller
+                if for_energy:  # scale down the one with more reserve within its limits
                     energy = min(one.energy for one in pair)
                     pair = [of_energy(arm, one, energy) for one in pair]
                 told = [information(arm, one, free).worst for one in pair]
@@ -305,7 +304,7 @@ def excitation_gain(quick):
 
 
 def of_energy(arm, trial, energy):
-    """Return the trial, made smaller until it takes an energy."""
+    """Return the trial, scaled down to an energy."""
     for _ in range(3):  # efforts grow nearly as the motion does
         if abs(trial.energy / energy - 1) < 1e-3:
             break
@@ -314,7 +313,7 @@ def of_energy(arm, trial, energy):
 
 
 def real_data(quick):
-    """Shares of strains that fit and regressions explain, in the log that they have not seen."""
+    """Shares of strains that fit and regressions explain, in a validation log."""
     folder = os.environ.get('REAL_LOGS', '')
     return {} if quick or not folder else shares_of(folder)
 

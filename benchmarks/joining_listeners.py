@@ -1,13 +1,13 @@
 """
-Whether listeners that join and leave hold up the simulation or let the arm fall.
+Whether listeners that join and leave delay the simulation or the control of the arm.
 
 `python -m benchmarks.joining_listeners` (with rclpy; `--plain` starts the nodes as ROS would, with
 shared memory and sockets that are open to the network; `--idle` leaves the processors alone)
 
-An arm and its controller run as processes. Beside them every processor has something to do, and
-listeners come, as processes of their own with the settings of ROS: each joins, hears a joint state
-and goes, every other one without saying so. What the scheduler alone does is told by a control: a
-process of the same priority that sleeps until each deadline of 1 ms.
+An arm and its controller run as processes, while every processor is busy. Listeners with the
+settings of ROS start as separate processes. Each joins, receives a joint state and ends; every
+other one ends without notice. A control process measures the effect of the scheduler alone: it has
+the same priority, and sleeps until each deadline of 1 ms.
 """
 
 import argparse
@@ -27,11 +27,11 @@ from flex_robot_sim.util.share import share_folder
 
 PATIENCE = 60.0  # for the start of the nodes, and for a listener                  [s]
 ORDINARY = '-p', 'thread_priority:=0', '-p', 'realtime_priority:=0'
-SETTLE = 1.2  # longer than diagnostics tell of: the start is not the listeners'  [s]
+SETTLE = 1.2  # longer than diagnostics cover: listeners do not cause the start  [s]
 
 
 class System(NamedTuple):
-    """What is watched beside the controller, and by which of its figures."""
+    """System under test next to the controller, and the figures that measure it."""
 
     program: str
     settings: tuple  # of ROS
@@ -80,7 +80,7 @@ def control(stop, worst, is_ordinary):
 
 
 def come_and_go(count, together, ready, begin, heard):
-    """Let listeners come and go, some together; note how many have heard a joint state."""
+    """Start and stop listeners, some together; count those that have received a joint state."""
     import rclpy  # noqa: F401  once for all of them: it takes longer than to join
     from sensor_msgs.msg import JointState  # noqa: F401
 
@@ -132,7 +132,7 @@ class Watcher:
         self._node.create_subscription(DiagnosticArray, '/diagnostics', self._on_figures, 10)
 
     def spin(self, seconds, until=lambda: False):
-        """Listen for a while [s], or until something is true; return whether it is."""
+        """Listen for a while [s], or until a condition is true; return whether it is."""
         end = time.monotonic() + seconds
         while time.monotonic() < end and not until():
             self._spin_once(self._node, timeout_sec=0.1)
@@ -155,7 +155,7 @@ class Watcher:
         return int(self.figures.get('commands accepted', 0))
 
     def arm(self):
-        """Let the bench be driven."""
+        """Enable the motors of the bench."""
         from std_srvs.srv import SetBool, Trigger
 
         for kind, name in ((Trigger, 'zero'), (SetBool, 'enable')):
@@ -166,11 +166,11 @@ class Watcher:
             future = client.call_async(request)
             if not self.spin(PATIENCE, future.done) or not future.result().success:
                 sys.exit(f'{name}: {future.result()}')
-            self.spin(0.5)  # the controller looks where the bench is now
+            self.spin(0.5)  # the controller reads the present position of the bench
 
 
 def environment_of_nodes(is_plain):
-    """Environment of the nodes: as our programs make it, or such that they leave ROS alone."""
+    """Environment of the nodes: that of our programs, or one that leaves the defaults of ROS."""
     environment = dict(os.environ)
     if is_plain:
         environment.update(ROS_STATIC_PEERS='127.0.0.1', FASTDDS_BUILTIN_TRANSPORTS='DEFAULT')
@@ -180,7 +180,7 @@ def environment_of_nodes(is_plain):
 
 
 def run(count, together=4, what='simulation', is_plain=False, is_ordinary=False, is_idle=False):
-    """Let listeners come and go beside one of SYSTEMS, which is held; return figures."""
+    """Start and stop listeners while one of SYSTEMS is held; return figures."""
     system = SYSTEMS[what]
     os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
     choose_domain()

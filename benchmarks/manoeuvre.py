@@ -1,5 +1,5 @@
 """
-Six seconds of the dual-screw arm under PD, as in its paper, with the longest step that will do.
+Six seconds of the dual-screw arm under PD, as in its paper, with the longest sufficient step.
 
 `python -m benchmarks.manoeuvre`
 """
@@ -18,7 +18,7 @@ from flex_robot_sim.util.exceptions import FlexRobotSimError
 SAMPLE = 0.05  # time between two points of the path [s]
 END = 6.0  # [s]
 START = (0.0, pi / 6, 2 * pi / 3, pi / 6)
-THERE = 0.05  # from the last target at the end: the manoeuvre is made    [rad]
+THERE = 0.05  # from the last target at the end: the manoeuvre is complete [rad]
 # fmt: off
 TARGETS = (                 # from this time on [s]
     (0.0, START),
@@ -30,7 +30,7 @@ TARGETS = (                 # from this time on [s]
 
 def run(arm, time_step, sample=SAMPLE):
     """
-    Return the path of the tool, (samples + 1, 3) [m], the wall time [s], and how far it misses.
+    Return the path of the tool, (samples + 1, 3) [m], the wall time [s], and the final error.
 
     It misses its last target by the largest distance of a joint at the end [rad].
 

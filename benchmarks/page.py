@@ -1,8 +1,8 @@
 """
-The tables of a page, written by what measured them.
+Tables of measured figures in a page, written by the benchmarks.
 
-A page has blocks, from `<!-- measured: PART -->` to `<!-- end -->`; what is between them is the
-table of that part, with the machine, the versions and the day.
+A page has blocks from `<!-- measured: PART -->` to `<!-- end -->`. A block contains the table of
+that part, with the machine, the versions and the day.
 """
 
 import datetime
@@ -20,7 +20,7 @@ BLOCK = re.compile(r'(<!-- measured: (\w+) -->\n).*?(<!-- end -->)', re.DOTALL)
 
 
 def machine():
-    """Return what figures depend on, by name."""
+    """Return the conditions of the figures, by name."""
     return {
         'version': __version__,
         'python': platform.python_version(),
@@ -93,7 +93,7 @@ def _version(name):
 
 
 def _processor():
-    """Name of the processor, as Linux tells it."""
+    """Name of the processor, from /proc/cpuinfo."""
     try:
         text = Path('/proc/cpuinfo').read_text('utf-8', 'replace')
     except OSError:

@@ -1,7 +1,9 @@
 """
-Costs that the papers claim, as ratios: both ways in one language, in one process, in turns.
+Computing costs claimed by the papers, as ratios of two methods in the same language and process.
 
-`python -m benchmarks.paper_costs`; seconds of another machine and language are not comparable.
+`python -m benchmarks.paper_costs`
+
+Times of another machine and language are not comparable, so the ratios are.
 """
 
 import itertools
@@ -23,7 +25,7 @@ ELEMENTS = 32  # rigid ones in each finite element
 
 
 def measure(quick=False):
-    """Return all ratios of this page, larger than one where the paper's way is cheaper."""
+    """Return all ratios of this page, larger than one where the method of the paper is cheaper."""
     rounds = QUICK if quick else ROUNDS
     arm = frs.load('dual_screw_arm', coupling='zero_order')
     q, u = 1e-3 * np.random.default_rng(0).normal(size=(2, arm.size))

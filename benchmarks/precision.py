@@ -1,4 +1,4 @@
-"""How far the tool is off a converged run, and the longest step that keeps it near enough."""
+"""Tool error against a converged run, and the longest step within an error limit."""
 
 import numpy as np
 
@@ -25,7 +25,7 @@ def extrapolated(coarse, fine, order=2, factor=2):
 
 def longest_step(run, reference, choices=STEPS_PER_SAMPLE, tolerance=TOLERANCE):
     """
-    Return (steps per sample, tip error) of the longest step near enough to `reference`, or None.
+    Return (steps per sample, tip error) of the longest step within the limit, or None.
 
     :param run: function of the steps per sample; returns the path of the tool, (samples, 3) [m].
     """

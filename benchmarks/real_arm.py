@@ -25,13 +25,13 @@ ROOT = Path(__file__).parents[1]
 LOGS = 'exp1.csv', 'exp2.csv'
 PERIOD = 0.01  # [s]
 LAGS = range(-5, 31)  # samples
-ABOVE = 8.0  # nearly all of what the second link does is below [Hz]
+ABOVE = 8.0  # nearly all motion of the second link is below     [Hz]
 COLUMNS = {'link2/eps21': 10, 'link2/eps22': 11, 'link3/eps31': 12, 'link3/eps32': 13}
-RIDGES = 1e-4, 1e-3, 1e-2, 1e-1  # the best is taken, as this is to be a ceiling
+RIDGES = 1e-4, 1e-3, 1e-2, 1e-1  # the best one counts, because the result is an upper bound
 
 
 def command():
-    """Words of the command on the page, by option."""
+    """Arguments of the command on the page, by option."""
     page = (ROOT / 'docs/identification_results.md').read_text('utf-8')
     words = re.findall(r'^flexsim identify exp1.csv (.+)$', page, re.MULTILINE)[0].split()
     return (
@@ -56,7 +56,7 @@ def of_model(folder, first, second):
 
 
 def inputs(table, more):
-    """What a regression is given, (k, m)."""
+    """Inputs of a regression, (k, m)."""
     q2, q3, w2, w3 = (table[:, k] for k in (2, 3, 5, 6))
     a2, a3 = (savgol_filter(w, 5, 2, deriv=1, delta=PERIOD) for w in (w2, w3))
     still = [f(q) for q in (q2, q3, q2 + q3) for f in (np.cos, np.sin)]
@@ -121,7 +121,7 @@ def of_regression(first, second, more=''):
 
 
 def shares_of(folder):
-    """Return shares by what explains them, direction and gauge."""
+    """Return explained shares by method, direction and gauge."""
     tables = {name: np.loadtxt(Path(folder) / name, delimiter=',') for name in LOGS}
     out = {}
     for first, second in (LOGS, LOGS[::-1]):

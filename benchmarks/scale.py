@@ -1,5 +1,5 @@
 """
-What one arm, one run and one part of a sweep weigh: the figures behind docs/scale.md.
+Memory and time of an arm, a run and a part of a sweep: the figures of docs/scale.md.
 
 `python -m benchmarks.scale`
 """
@@ -79,7 +79,7 @@ def _many_over_few(arm, rounds):
 
 
 def _tasks_per_second(count):
-    """How many empty parts a scheduler of Dask gets rid of in a second, or None without Dask."""
+    """Rate at which a scheduler of Dask processes empty parts [1/s], or None without Dask."""
     try:
         from distributed import Client, LocalCluster
     except ImportError:
@@ -98,7 +98,7 @@ def _tasks_per_second(count):
 
 
 def _held(back):
-    """Memory that runs take in the process that asked for them, as they come back."""
+    """Memory of finished runs in the process that submitted them."""
     tracemalloc.start()
     runs = pickle.loads(back)
     held = tracemalloc.get_traced_memory()[0]

@@ -1,10 +1,10 @@
 """
-Random moves of nonlinear arms, with and without shapers, and how much the tool rings afterwards.
+Residual vibration of the tool after random moves of nonlinear arms, with and without shapers.
 
-The drives follow a trapezoid of velocity, as fast as the joints of the URDF allow, whatever that
-takes; or a servo pulls them along it. The arm is at rest before, sagging under its weight. The
-vibration is the largest distance of the tool from where it comes to rest, in the two longest
-periods after the end of the set points.
+The velocity of a move is a trapezoid within the joint limits of the URDF. The drives follow it
+exactly, or a servo moves them along it. Before the move the arm is at rest and sags under its
+weight. The residual vibration is the largest distance of the tool from its rest position, within
+the two longest periods after the end of the set points.
 """
 
 from dataclasses import replace
@@ -23,14 +23,14 @@ from flex_robot_sim.shaping.shaped_samples import shaped_samples
 from flex_robot_sim.shaping.shaper_stages import stages_of
 
 SERVO = 8.0  # frequency that the gains of a servo are chosen for         [Hz]
-SETTLING = 2.0  # of the servo, before and after a move                       [s]
+SETTLING = 2.0  # settling time of the servo, before and after a move                       [s]
 ROBOTS = 'two_link', 'ella', 'dual_screw_arm'
 PAYLOADS = {'two_link': 0.3, 'ella': 2.1, 'dual_screw_arm': 0.0}  # in the URDF           [kg]
-STIFFNESS = 0.2  # by which it may be off
+STIFFNESS = 0.2  # relative error of the stiffness
 PERIOD = 1e-3
 REACH, LONGEST = 1.5, 1.5  # of poses and of moves                                    [rad]
 SPEED, RISE = 0.6, 4.0  # share of the velocity limit; acceleration over that limit  [-, 1/s]
-STEPS = 4  # between two looks at the tool
+STEPS = 4  # between two samples of the tool
 DESIGNS = 'zv, one frequency', 'zv', 'ei', 'recommended'
 
 
@@ -44,9 +44,9 @@ def servo(name):
 @cache
 def recommended(name, is_varied=False, by_servo=False):
     """
-    Choice for a robot by the rule of `flexsim shape`, and the payloads that it is for.
+    Choice for a robot by the rule of `flexsim shape`, and the payloads of its design.
 
-    :param is_varied: whether it may carry anything from nothing to the payload of its URDF.
+    :param is_varied: whether the payload varies from none to that of the URDF.
     """
     arm, gains, payloads = frs.load(name), servo(name) if by_servo else None, (None,)
     uncertainty = DEFAULT_UNCERTAINTY
@@ -98,7 +98,7 @@ def _following(joints, table, stages):
 
 
 def varied(arm, name, stiffness, payload):
-    """Arm whose springs are so much stiffer, with a share of its payload."""
+    """Arm with scaled stiffness and a share of its payload."""
     inertia = arm.arrays.inertia.copy()
     if payload < 1.0 and PAYLOADS[name]:
         left_out = make_payload(arm, 'payload', (1 - payload) * PAYLOADS[name])
@@ -199,7 +199,7 @@ def vibration(arm, samples, window, gains=None):
 
 
 def _vibration_by_servo(arm, samples, window, gains):
-    """Likewise, of drives that a servo pulls along; it rests where it is in the end."""
+    """The same for drives moved by a servo; the rest position is that at the end."""
     simulation = frs.Simulation(arm)
     simulation.set_state(q=frs.equilibrium(arm, samples[0]).q)
     simulation.hold(samples[0], *gains)

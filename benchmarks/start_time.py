@@ -3,9 +3,9 @@ Time from the start of Python to the first step, with and without machine code o
 
 The processor time of a start is compared with that of `import numpy, numba` in the same process.
 
-It is that of an environment as users have it: what tests need beside it starts with every Python,
-or is imported by Numba where it is found, as `coverage` is. Each figure is the least of several:
-what else the machine does adds to them.
+The environment has only the dependencies of the package. Test dependencies would start with every
+Python, or be imported by Numba, as `coverage` is. Each figure is the minimum of several runs,
+because other programs on the machine only add time.
 
 `python -m benchmarks.start_time`
 """

@@ -38,7 +38,7 @@ def step_times(rounds):
 
 
 def call_over_step(rounds):
-    """What a call of `step()` for one step takes beside that step [us], for two_link at rest."""
+    """Overhead of a call of `step()` for one step [us], for two_link at rest."""
     simulation = frs.Simulation(frs.load('two_link'))
     simulation.hold(np.zeros(simulation.effort.size), *fitting_gains(simulation.arm))
     simulation.step(10 * CALLS)  # until all steps take as many iterations
@@ -195,7 +195,7 @@ def _forward_dynamics(arm):
 
 
 def _called_forward_dynamics(arm):
-    """Return one that asks CALLS times from Python, as users do."""
+    """Return a function that makes CALLS calls from Python, as users do."""
     _, q, qd, effort, *_ = _random_state(arm)
 
     def call():

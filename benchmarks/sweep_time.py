@@ -1,10 +1,10 @@
 """
-Many short runs as a sweep, with a folder that keeps them, beside a plain loop that does the same.
+Time of many short runs as a sweep with a results folder, compared with a plain loop.
 
 `python -m benchmarks.sweep_time`
 
-Both are one process and one thread; the loop is what one writes without `frs.sweeps`: a Simulation
-for each run, its figures, and a CSV file at the end.
+Both use one process and one thread. The loop represents a program without `frs.sweeps`: a
+Simulation for each run, its figures, and a CSV file at the end.
 """
 
 import csv
@@ -26,7 +26,7 @@ VARY = {'payload': 'uniform:0,0.2', 'elbow.to': 'uniform:-0.1,0.1'}
 
 
 def plain_loop(payloads, goals, path):
-    """Make runs one by one, and write what they came to."""
+    """Execute runs one by one, and write their results."""
     arm = frs.load('two_link')
     servo = design_servo(arm)
     with open(path, 'w', newline='', encoding='utf-8') as file:
@@ -65,7 +65,7 @@ def measure(quick=False):
     block = runs // BLOCKS
     with tempfile.TemporaryDirectory() as place:
         place = Path(place)
-        table = swept(2, 0, place / 'first')  # machine code is there
+        table = swept(2, 0, place / 'first')  # machine code is cached
         plain_loop(table['payload'], table['elbow.to'], place / 'first.csv')
         own, plain = [], []
         for k in range(BLOCKS):  # in turns, because a machine changes its speed

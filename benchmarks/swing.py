@@ -1,9 +1,9 @@
 """
 The task of the work-precision table: the two-link arm swings for two seconds under PD.
 
-Gears are rigid and rotors without inertia here, so that nothing but links decides. There is no
-damping in the links either, because every library has its own kind. Every library gets the same
-arm, start, target, gains and gravity, and is judged by the path of the tool.
+Gears are rigid and rotors have no inertia, so that only the links differ. The links have no
+damping, because every library models it differently. Every library gets the same arm, start,
+target, gains and gravity. The path of the tool determines the error.
 """
 
 from dataclasses import replace
@@ -25,7 +25,7 @@ def described(modes=None, segments=None):
     """
     Return the RobotDescription of the task.
 
-    :param modes: in each of both bending planes; default: as the robot says. Likewise segments.
+    :param modes: in each of both bending planes; segments: of each link. Default: the description.
     """
     robot = frs.read_description('two_link')
     joints = tuple(

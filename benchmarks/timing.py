@@ -1,8 +1,8 @@
 """
-Times on a machine that does other things too.
+Times on a machine with other load.
 
-What slows it down lasts for a while. So a time is the least of several, and a ratio is the median
-of ratios of times that were taken next to each other.
+A disturbance lasts for a while. So a time is the minimum of several, and a ratio is the median of
+ratios of consecutive times.
 """
 
 from statistics import median
@@ -25,5 +25,5 @@ def in_turns(functions, rounds, clock=perf_counter):
 
 
 def median_ratio(times, others):
-    """Return the median of the ratios of times that were taken next to each other."""
+    """Return the median of the ratios of consecutive times."""
     return median(a / b for a, b in zip(times, others))

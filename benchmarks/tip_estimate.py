@@ -1,16 +1,16 @@
 """
-How well the flex sensors of the bench tell where the tip of its ringing strip is.
+Error of the tip position that the flex sensors of the bench estimate while its strip vibrates.
 
 `python -m benchmarks.tip_estimate`
 
-The stepper jerks the arm and holds it; the strip rings freely. The truth is a bench whose strip
-has more to it than the description by which it is estimated: more modes, or segments that bend
-far. Printed is the largest error of the tip in the plane, from 0.5 s after the jerk on, when the
-second mode has died out, as a share of the largest deflection.
+The stepper jerks the arm and holds it; the strip vibrates freely. The strip of the simulated bench
+has more modes than the description of the estimator, or segments with large bending. The first
+table has the largest error of the tip in the plane, over the largest deflection. It counts from
+0.5 s after the jerk, when the second mode has decayed.
 
-Then the error, without noise, where the sensors lie elsewhere than the description says: under a
-force at the tip, and in the first natural mode; by the sensors' data sheet, and by a calibration
-with known forces at the tip.
+The second table has the error without noise if the description has wrong positions of the sensors:
+under a force at the tip, and in the first natural mode. The constants of the sensors come from
+their data sheet, or from a calibration with known forces at the tip.
 """
 
 import argparse
@@ -30,8 +30,8 @@ from flex_robot_sim.rig.wire.vocabulary import CONSTANTS
 from flex_robot_sim.util.share import shipped_robots
 
 PERIOD = 2e-3  # of telemetry                                                  [s]
-JERK = 30, 50  # microsteps of the jerk, and milliseconds that it takes
-SETTLING, END = 0.5, 2.0  # of what is looked at, after the jerk                          [s]
+JERK = 30, 50  # microsteps of the jerk, and its duration in milliseconds
+SETTLING, END = 0.5, 2.0  # evaluated time after the jerk                          [s]
 MODES = '<modes bending_y="{}"'
 TRUTHS = {
     **{f'{count} modes': MODES.format(count) for count in (2, 3, 4, 8)},

@@ -1,12 +1,12 @@
 """
-What the browser view costs: share of a core that its server takes, and whether the loop suffers.
+CPU load of the browser view: share of a core that its server takes, and its effect on the loop.
 
 `python -m benchmarks.view_load` (with rclpy and viser; `--seconds 60` for the figures of the
 documents)
 
-Dynamics, controller and view are processes of their own, as in the demo, and the arm swings all
-the time. What stands for browsers takes all that the server sends and draws nothing: drawing is
-the work of other processors, or would be measured, too. Without a browser the view draws as well.
+Dynamics, controller and view are separate processes, as in the demo, and the arm swings all the
+time. Clients in place of browsers receive all data of the server and draw nothing, because drawing
+on the same machine would be measured, too. Without a client the view still updates its scene.
 """
 
 import argparse
@@ -28,7 +28,7 @@ from flex_robot_sim.ros.node_runner import make_executor
 from flex_robot_sim.system.processes import CONTROLLER, VIEW, command, simulation_system
 
 PATIENCE = 120.0  # for the start of the programs                                      [s]
-SETTLE = 3.0  # after which all that is sent once has been sent                    [s]
+SETTLE = 3.0  # after which the initial data has been sent                    [s]
 MISSED = 'deadlines missed by 5 ms'
 BROWSER = """
 import asyncio, sys, importlib.metadata, urllib.request, websockets
@@ -50,7 +50,7 @@ asyncio.run(take(sys.argv[1]))
 
 
 class Listener:
-    """A node that hears the diagnostics of the dynamics."""
+    """A node that receives the diagnostics of the dynamics."""
 
     def __init__(self):
         self.node = rclpy.create_node('stranger')
@@ -60,14 +60,14 @@ class Listener:
         self._executor.add_node(self.node)
 
     def spin(self, seconds, until=lambda: False):
-        """Deal with messages for a while [s], or until something is true."""
+        """Process messages for a while [s], or until a condition is true."""
         end = time.monotonic() + seconds
         while time.monotonic() < end and not until():
             self._executor.spin_once(timeout_sec=0.1)
         return until()
 
     def count(self):
-        """Steps that were missed so far, in news that come from now on."""
+        """Number of missed steps so far, from the next diagnostics."""
         self.figures = {}
         if not self.spin(PATIENCE, lambda: MISSED in self.figures):
             sys.exit('the dynamics say nothing')

@@ -3,9 +3,9 @@ Wall time of the task in swing.py at a tip error of 1e-3, with this library and 
 
 `python -m benchmarks.work_precision`
 
-Every contender gets the coarsest model and the longest step that are near enough, and the fastest
-of its schemes. The truth is our arm with more coordinates and short steps; that chains of more and
-more rigid pieces go to the same limit is the check of it.
+Every library gets the coarsest model and the longest step within the error, and the fastest of its
+schemes. The reference is our arm with more coordinates and short steps. Chains of more and more
+rigid pieces converge to the same limit, which checks this reference.
 """
 
 from functools import partial
@@ -93,7 +93,7 @@ def _pinocchio(
 ):
     def run(chain, steps, samples):
         path, calls = library.swing(chain, scheme, steps, END, samples, iterations)
-        # only what Pinocchio computes, as if the scheme around it were compiled and cost nothing
+        # only the time in Pinocchio, as if a compiled scheme around it took no time
         return path, calls * library.call_time(chain)
 
     return _fewest_pieces(library, reference, ours, choices, scheme, quick, run)
@@ -108,7 +108,7 @@ def _pinocchio_with_our_scheme(library, reference, ours, quick):
 
 
 def _fewest_pieces(library, reference, ours, choices, scheme, quick, run):
-    """Yield a row for the fewest pieces that are near enough, and for the next number."""
+    """Yield a row for the fewest pieces within the error, and for the next number."""
     arm, found = described(), 0
     for pieces in QUICK_PIECES if quick else PIECES:
         chain = library.build(*chop(arm, pieces, servos(arm)))

@@ -1,4 +1,4 @@
-"""Make the pictures of the page programs.md, by the programs of examples/ as they stand."""
+"""Make the pictures of the page programs.md with the unchanged programs of examples/."""
 
 import os
 import subprocess

@@ -3,7 +3,7 @@ The animation of the start page: one move of one arm, without and with an input 
 
     python docs/start_picture.py [FILE.webp]
 
-Both are simulations, seen from the side. Bending is drawn ENLARGED times larger than it is, and
+Both are simulations, drawn from the side. Bending is drawn ENLARGED times larger than it is, and
 coloured by the true strain.
 """
 

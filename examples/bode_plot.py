@@ -1,4 +1,4 @@
-"""The linear model of an arm on its servo: from the target of a joint to the tip it carries."""
+"""The linear model of an arm with a servo: from the target of a joint to the tip of its link."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Least effort from rest to rest: an optimiser with gradients from `frs.derivatives`."""
+"""Minimum effort from rest to rest: an optimiser with gradients from `frs.derivatives`."""
 
 import matplotlib.pyplot as plt
 import numpy as np

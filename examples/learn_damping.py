@@ -1,4 +1,4 @@
-"""Learn within a minute what PD lacks: a linear law that calms a flexible arm."""
+"""Learn a linear law within a minute that damps a flexible arm in addition to PD."""
 
 import sys
 from typing import Any
@@ -10,7 +10,7 @@ import numpy as np
 from flex_robot_sim.environments import cost_of_tips
 
 POPULATION, EPISODES, BEST, GENERATIONS, STEPS = 16, 3, 4, 7, 150
-TRAINING_SEED, TEST_SEED = 0, 10_000  # of which the second is never seen while it learns
+TRAINING_SEED, TEST_SEED = 0, 10_000  # the second one is for validation
 
 
 def calm_after_the_move(look):
@@ -29,9 +29,9 @@ envs: Any = gymnasium.make_vec(
 
 
 def episodes(laws, seed):
-    """Rewards of linear laws (POPULATION, actions, observations), and all that was seen."""
+    """Rewards of linear laws (POPULATION, actions, observations), and all observations."""
     each, total = np.repeat(laws, EPISODES, axis=0), np.zeros(POPULATION * EPISODES)
-    # all laws get the same episodes, or chance would choose among them
+    # all laws get the same episodes; otherwise chance would decide
     seeds = [seed + k for k in range(EPISODES)] * POPULATION
     seen = [envs.reset(seed=seeds)[0]]
     for _ in range(STEPS):
@@ -42,7 +42,7 @@ def episodes(laws, seed):
 
 
 def same_for_all(law):
-    """Return a population that is all alike."""
+    """Return a population of equal laws."""
     return np.repeat(law[None], POPULATION, axis=0)
 
 

@@ -1,4 +1,4 @@
-"""How the frequencies of an arm change with its pose, which is why it rings differently there."""
+"""Natural frequencies of an arm against its pose."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""A controller of one's own, in ten lines and without ROS."""
+"""Your own controller in ten lines, without ROS."""
 
 import sys
 
@@ -10,7 +10,7 @@ import flex_robot_sim as frs
 arm = frs.load('two_link')
 sim = frs.Simulation(arm)
 target = np.array([0.5, 0.5, -0.8])
-weight = frs.equilibrium(arm, target).effort  # that the motors carry there
+weight = frs.equilibrium(arm, target).effort  # of the motors at rest there
 times, tips, angles = np.arange(0.0, 3.0, 2e-3), [], []
 for t in times:
     sim.effort = weight + 40.0 * (target - sim.position) - 4.0 * sim.velocity

@@ -1,7 +1,7 @@
 """
-A controller of one's own as a ROS 2 node: joint states in, efforts out.
+Your own controller as a ROS 2 node: joint states in, efforts out.
 
-It leads whatever publishes joint_states, simulated or real. Beside it, in another terminal:
+It controls any arm that publishes joint_states, simulated or real. In another terminal, run:
 
     ros2 run flex_robot_sim dynamics --ros-args -p robot:=two_link
 """

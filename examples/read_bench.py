@@ -1,9 +1,9 @@
 """
-Read the bench: how far its link is bent, while somebody pushes it.
+Read the bench: the bending of its link while you push it.
 
     python examples/read_bench.py picture.png /dev/ttyUSB0
 
-Without a port it is an emulated bench, whose gauges hum.
+Without a port it is an emulated bench, whose gauges have hum.
 """
 
 import contextlib
@@ -32,7 +32,7 @@ curvatures: list[np.ndarray] = []
 
 
 def take(state):
-    """Note a state of the bench; called 500 times a second, so it must be quick."""
+    """Store a state of the bench; the bridge calls it 500 times a second, so it must be fast."""
     shapes.take(state)
     times.append(state.reading.stamp)
     curvatures.append(shapes.link_state.curvature)

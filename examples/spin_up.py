@@ -1,4 +1,4 @@
-"""A beam that is spun up: without the shortening by bending a model gets softer, and is wrong."""
+"""Spin-up of a beam: a model without the shortening by bending loses stiffness, and is wrong."""
 
 import sys
 

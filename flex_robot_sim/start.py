@@ -96,6 +96,6 @@ def run_text(program: str, *words: str) -> list[str]:
 
 
 def _end_quietly(code, *signal_numbers):
-    """Let signals end the process at once: an import might swallow an exception."""
+    """Restore the default action of signals: an import might swallow an exception."""
     for signal_number in signal_numbers:
         _signal.signal(signal_number, lambda *_: os._exit(code))

@@ -8,7 +8,7 @@ from flex_robot_sim.system.launching import actions_of, declare_arguments, read_
 
 
 def generate_launch_description():
-    """Return the arguments, and what starts the programs that they ask for."""
+    """Return the arguments, and the action that starts the requested programs."""
     return LaunchDescription(
         [*declare_arguments(SimulationArguments), OpaqueFunction(function=_start)]
     )

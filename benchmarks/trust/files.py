@@ -1,4 +1,4 @@
-"""Robots, frames of the wire and recordings: what is read is what was written."""
+"""Robots, protocol frames and recordings: written and read data are equal."""
 
 import csv
 import math
@@ -88,7 +88,7 @@ def _frames(seed):
     """
     Count wrong frames of a stream in random pieces.
 
-    Some frames are damaged: they may be lost, and must not arrive as others. The CRC and the
+    Some frames are damaged: they may be lost, but must not decode to other frames. The CRC and the
     stuffing of all frames are those of slow, independent code.
     """
     rng, wrong = random.Random(seed), 0

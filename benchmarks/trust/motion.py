@@ -47,7 +47,7 @@ def _set_points(rng, joints, count=400):
 
 
 def _excess(found, allowed):
-    """Return by how much numbers exceed what is allowed, over the latter."""
+    """Return the excess of numbers over a limit, relative to the limit."""
     return float(((found - allowed) / np.maximum(allowed, 1e-12)).max())
 
 

@@ -1,1 +1,1 @@
-"""What one asks of an arm at a state: equilibrium, modes, linear models, Jacobians, sensors."""
+"""Analysis of an arm at a state: equilibrium, modes, linear models, Jacobians, sensors."""

@@ -167,7 +167,7 @@ def _settle(model, loads, qd, q, unknown, servo, force):
     Return the stable equilibrium into which free drives fall from q, with its matrices D and K.
 
     Saddle-free Newton's method (Dauphin and others, Identifying and attacking the saddle point
-    problem, 2014): with the magnitudes of the eigenvalues of K, each correction leads downhill.
+    problem, 2014): with the magnitudes of the eigenvalues of K, each correction is a descent.
     """
     zero_rates, block, target = np.zeros(model.size), np.ix_(unknown, unknown), q
     scale, largest = tangent.scales(model)[unknown], 0.0

@@ -1,7 +1,7 @@
 """
 Pool of workspaces for queries of an arm, because creating one takes longer than most queries.
 
-A workspace has one borrower at a time, so several threads may query the same arm. A borrowed
+One thread at a time borrows a workspace, so several threads may query the same arm. A borrowed
 workspace contains data of previous queries, except servos, limits and prescribed motions, which
 queries never set.
 """

@@ -153,7 +153,7 @@ def _exit_on_interrupt():
 @contextlib.contextmanager
 def _single_interrupt():
     """
-    Let a command clean up after the first Ctrl-C and ignore those that follow.
+    Run the clean-up of a command after the first Ctrl-C, and ignore further ones.
 
     After INTERRUPT_GRACE_S the next Ctrl-C ends the process at once.
     """

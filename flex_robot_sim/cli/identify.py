@@ -156,7 +156,7 @@ def run(arguments: Namespace) -> int:
         gauges = {name: Filter(GAUGE_CUTOFF_HZ) for name in bench.sensors}
     free = [word.strip() for word in arguments.free.split(',') if word.strip()]
     is_at_rest = model is not arm
-    # how the ringing began is unknown, and is fitted: a delay is as an earlier beginning
+    # the fit estimates the initial vibration; a delay has the same effect as an earlier start
     omits_delay = is_at_rest and 'delay' in free
     if bench is not None and (omits_delay or not free or is_at_rest and 'sensors' in free):
         free = _free_of_bench(arm, free, gauges, data.has_efforts, bool(arguments.calibration))
@@ -256,16 +256,16 @@ def _print_verdict(fit):
 
 def _free_of_bench(arm, free, gauges, has_efforts, is_calibrated):
     """
-    Return what is fitted to the log of a bench, for words of --free.
+    Return the quantities to fit to the log of a bench, for words of --free.
 
-    :param gauges: those that ring at rest in the log; none: it is taken as a whole.
+    :param gauges: those that vibrate at rest in the log; none: the whole log counts.
     """
     from flex_robot_sim.description.robot_parameters import parameters_of
 
     gains = [f'{name}.gain' for name in gauges]
-    if not free and not gauges:  # what forces say of gauges depends on the stiffness
+    if not free and not gauges:  # the gauge gains from known forces depend on the stiffness
         return ['stiffness', 'damping', 'sensors', *(['friction'] if has_efforts else [])]
-    if not free:  # the field of the stepper and the gains trade with the stiffness
+    if not free:  # the field of the stepper and the gains correlate with the stiffness
         known = parameters_of(arm.description)
         paths = [
             f'{link}.{word}'

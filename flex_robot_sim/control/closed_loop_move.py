@@ -133,7 +133,7 @@ def feedback_law(
     servo: tuple[ArrayLike, ArrayLike],
     step: float,
 ) -> StrainFeedback | Lqg:
-    """Law of one of FEEDBACKS beside a servo, at a step [s]; slow. SettingError if none."""
+    """Law of one of FEEDBACKS parallel to a servo, at a step [s]; slow. SettingError if none."""
     loop = LoopTiming(sample_period(step), 0.0)
     if kind in KINDS:
         return StrainFeedback(

@@ -52,7 +52,7 @@ def fitting_gains(
 
 
 def carrying_efforts(arm: ArmModel, position: Sequence[float] | np.ndarray) -> np.ndarray:
-    """Efforts (joints,) [N m, N] that carry the straight arm at joint positions [rad, m]."""
+    """Efforts (joints,) [N m, N] that hold the straight arm at joint positions [rad, m]."""
     q, zero, force = np.zeros((3, arm.size))
     q[: len(position)] = position
     inverse_dynamics(arm.arrays, q, zero, zero, make_workspace(arm.arrays), force)

@@ -2,7 +2,7 @@
 Steady-state error: how far joints rest from their targets, and why.
 
 A servo of stiffness K leaves a joint with the dry friction F within F / K of its target. An
-elastic joint sags below it, since its motor side is controlled and its spring carries the weight.
+elastic joint sags below it, since its motor side is controlled and its spring supports the weight.
 """
 
 import numpy as np

@@ -37,7 +37,7 @@ REST_PERIODS = 8  # of the first mode in a rest, at least
 REST_DECAYS = 3  # decay times of a joint in a rest, at least
 MIN_REST_S, MAX_REST_S = 1.5, 20.0  # [s]
 SERVO_RATIO = 2.5  # frequency of a closed joint over that of the first mode: drives
-# that give way would take the ringing out of the links
+# that yield would damp the vibration of the links
 MIN_SERVO_HZ, MAX_SERVO_HZ = 2.5, 8.0  # and that of a stiff one                            [Hz]
 SAMPLING = one_period_late(4e-3)  # of commands that arrive, some being late
 
@@ -52,7 +52,7 @@ class Swing(NamedTuple):
     is_stiff: bool  # whether these are not the default gains
 
     def seconds(self, moves: int) -> float:
-        """Time until the rest after a number of motions has passed [s]."""
+        """Time until the pause after a number of motions has passed [s]."""
         return START_REST_S + moves * (self.duration + self.rest)
 
     @property

@@ -26,7 +26,7 @@ class BodyProblem(NamedTuple):
 
 
 class Moments(NamedTuple):
-    """Mass distribution seen from a frame."""
+    """Mass distribution relative to a frame."""
 
     mass: float  # [kg]
     first: np.ndarray  # (3,)    integral of r dm      [kg m]

@@ -30,7 +30,7 @@ from flex_robot_sim.util.summary import listed
 SEARCH_FACTOR = 100.0  # largest change of a parameter in a search, up and down
 END_TOLERANCE = 1e-3  # of a child on the end of a beam, over its length
 MIN_LENGTH_RATIO = 0.5  # shortest length of a beam over the described one
-MAX_SUGGESTIONS = 6  # names in a complaint
+MAX_SUGGESTIONS = 6  # names in an error message
 # their bounds depend on another quantity of the joint, which may change as well
 COUPLED_BOUNDS = ('lower', 'upper', 'static_friction')
 BODY_GROUPS = ('inertia', 'geometry', 'position')
@@ -253,7 +253,7 @@ def _refuse_impossible_bodies(before, after, changes):
 
 
 def _stations_beyond_beams(description):
-    """Yield name and problem of each joint beside both ends of the beam that carries it."""
+    """Yield name and problem of each joint off both ends of its parent beam."""
     for joint in description.joints:
         beam = description.link(joint.parent).beam
         if beam is not None:

@@ -1,7 +1,7 @@
 """
 Conversions of rotations for messages, browsers and rviz.
 
-SciPy has these functions, too, but importing it takes longer than the rest of a node.
+SciPy has these functions, too, but importing it takes longer than all other imports of a node.
 """
 
 import numpy as np

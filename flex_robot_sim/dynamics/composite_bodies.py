@@ -186,7 +186,7 @@ def rotated_symmetric(R, xx, yy, zz, xy, xz, yz):
 
 @compiled
 def set_shifted(C, d, out):
-    """Set the composite C seen from another origin, which its own one is at the offset d from."""
+    """Set the composite C about another origin; d is the offset of the old origin from it."""
     x, y, z, m = d[0], d[1], d[2], C[0]
     cx, cy, cz = C[1], C[2], C[3]
     px, py, pz, fx, fy, fz = C[10], C[11], C[12], C[25], C[26], C[27]

@@ -1,4 +1,4 @@
-"""Motion of the coordinates with a velocity, the one place that knows how they add."""
+"""Coordinate updates by a velocity: the only module that defines their addition."""
 
 from flex_robot_sim.jit.compiled import compiled
 

@@ -9,7 +9,7 @@ VIBRATION_FEEDBACKS = ('none', 'strain', 'ppf', 'lqg')
 
 @dataclass(frozen=True)
 class FeedbackSettings(Settings):
-    """What brings links to rest by what is measured of them."""
+    """Feedback that damps the links, and the measurements that it uses."""
 
     vibration_feedback: str = setting(
         'none',

@@ -90,7 +90,7 @@ class Lqg(Serializable):
         self.effort, self.saturated = np.zeros((2, m))
         self.is_on, self.refused = False, 0
         self._is_uninitialised = True  # no sample yet
-        self._pending = np.zeros((design.delay_periods + 1, m))  # a ring; `_oldest` is overwritten
+        self._pending = np.zeros((design.delay_periods + 1, m))  # `_oldest` is overwritten
         self._oldest = 0
         self._state, self._predicted, self._model = np.zeros((3, s))
         self._centre, self._error, self._state_change = np.zeros((3, s))
@@ -281,6 +281,6 @@ class Lqg(Serializable):
         state += self._state_change
 
     def _store_effort(self):
-        """Put the newest effort into the ring."""
+        """Put the newest effort into the ring buffer."""
         self._pending[self._oldest] = self.effort
         self._oldest = (self._oldest + 1) % len(self._pending)

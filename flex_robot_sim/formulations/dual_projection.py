@@ -250,8 +250,8 @@ def _mode_screw_rates(points, u):
     """
     Rates (g, 12, n) of the mode screws of links at their Points, in the axes of these links.
 
-    They contain the shortening, and a correction of the geometric rule: it lets the lines of the
-    modes move with the points, but these lines are fixed to the link.
+    They contain the shortening, and a correction of the geometric rule: it assumes that the lines
+    of the modes move with the points, but these lines are fixed to the link.
     """
     mode_rates = np.zeros((len(points.link), 12, len(u)))
     mode_rates[:, 9] = -(points.H @ u)

@@ -57,7 +57,7 @@ class ObservedStop(NamedTuple):
 
 
 class DriftWatch:
-    """Drift monitor of an arm: takes samples, returns stops and a verdict."""
+    """Drift monitor of an arm: it receives samples, and returns stops and an assessment."""
 
     def __init__(self, arm: ArmModel, settings: DriftSettings | None = None) -> None:
         """Monitor an ArmModel; SettingError if it has no flex sensor or no vibration mode."""
@@ -217,7 +217,7 @@ class DriftWatch:
             self._pending_rest, self._last_rest = (self._rest_begin, time), self._rest_begin
 
     def _stop(self, begin, end):
-        """Return the ObservedStop of the rest from `begin` to `end`, or None."""
+        """Return the ObservedStop of the arm at rest from `begin` to `end`, or None."""
         early = begin - 3 * self._period
         rows = np.array([row for row in self._rows if early <= row[0] <= end])
         joints, gauges = len(self._rest_tolerance), len(self._gauges)

@@ -46,7 +46,7 @@ def held_payload(
     :param position: of the drives, (joints,); efforts: of the motors, means over time (joints,).
     :param strains: of its gauges, means over time (c,) [1/m]; nan: unknown.
     :param zero_std: deviation of the zeros of the gauges [1/m].
-    :param link: that carries it; centre: of mass in its frame (3,) [m].
+    :param link: with the payload; centre: of mass in its frame (3,) [m].
     """
     if not np.any(efforts):  # drivers without effort measurement publish zeros
         efforts = np.full(len(efforts), np.nan)

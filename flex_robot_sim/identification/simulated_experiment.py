@@ -210,7 +210,7 @@ def scaled_to_limits(
     Return the experiment with the largest amplitude within LIMIT_MARGIN of all limits.
 
     Positions and velocities follow from the trajectory. Efforts and deflections follow from
-    simulations, which are repeated until all limits are kept.
+    simulations, which are repeated until the motion satisfies all limits.
     """
     trajectory = trajectory.scaled(_kinematic_factors(arm, trajectory))
     for _ in range(MAX_SCALING_ROUNDS):

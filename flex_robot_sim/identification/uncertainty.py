@@ -20,7 +20,7 @@ BLOCKS = 24  # blocks of time whose scores count as independent
 FREEDOM_DIVISOR = 1.5  # loss of degrees of freedom by the terms of neighbouring blocks
 CONFIDENCE_LEVEL = 0.95  # of the confidence interval
 MAX_RELATIVE_STD = 0.25  # standard deviation over value, of an identifiable parameter
-MIN_TRADING_CORRELATION = 0.95  # above it two parameters trade against each other
+MIN_TRADING_CORRELATION = 0.95  # above it two parameters are strongly correlated
 SEGMENT_SAMPLES = 256  # samples of one spectrum
 MIN_PASSED_POWER = 0.1  # below this share, noise added after a low-pass may dominate
 MIN_SPECTRAL_LINES = 8  # lines that suffice for a median
@@ -202,7 +202,7 @@ def explainable(
 
 
 def trading(correlations: np.ndarray, row: int, count: int) -> int | None:
-    """Return the unknown, of the first `count`, that trades most against a row; None: no one."""
+    """Return which of the first `count` unknowns correlates most with a row, or None."""
     candidates = [(abs(correlations[row, k]), k) for k in range(count) if k != row]
     correlation, k = max(candidates, default=(0.0, -1))
     return k if correlation > MIN_TRADING_CORRELATION else None

@@ -90,7 +90,7 @@ class _PassByPointer(tuple):
         if '_list' in vars(self) and all(
             getattr(self, name).ndim == array.ndim for name, array in replacements.items()
         ):
-            table._list = self._list.copy()  # faster than asking each array for its pointer
+            table._list = self._list.copy()  # faster than reading the pointer of each array
             for name in replacements:
                 words, start = _words(table, name), self._numba_type_.word(name)
                 table._list[start : start + len(words)] = words

@@ -33,7 +33,7 @@ from flex_robot_sim.jit.numba_support import USES_PLAIN_NUMBA
 if not USES_PLAIN_NUMBA:
     from flex_robot_sim.jit.tuned_dispatcher import entry_point, make_dispatcher
 
-config: Any = numba.config  # attributes come from the environment; static tools do not see them
+config: Any = numba.config  # attributes come from the environment; static tools do not find them
 
 SLOWEST_FUNCTION = 'integrators.advance_checked'  # compiled last, after its callees
 # Numba's settings that do not change the code: workers of a sweep share the cache
@@ -56,7 +56,7 @@ def compiled(
 
     :param allocates: whether it may allocate arrays. If not, Numba refuses to compile `np.empty`,
         `a + b` of arrays and the like, and views take 20 % less time without reference counting.
-    :param inline: whether it is inlined in each caller, which knows more about its arguments.
+    :param inline: whether it is inlined in each caller, with more known about its arguments.
     """
     if function is None:
         return functools.partial(compiled, allocates=allocates, inline=inline)

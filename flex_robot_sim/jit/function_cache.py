@@ -108,5 +108,5 @@ class PackageCache(FunctionCache):
 
 @functools.cache
 def _processor(codegen):
-    """Name and features of the processor; Numba asks LLVM for them each time."""
+    """Name and features of the processor; Numba queries LLVM for them each time."""
     return codegen.magic_tuple()

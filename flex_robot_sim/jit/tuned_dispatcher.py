@@ -35,7 +35,7 @@ def make_dispatcher(
     options = {**options, '_nrt': allocates}
     if not allocates:
         options['pipeline_class'] = UnsignedIndexPipeline
-    # Numba asks twice for the signature, which takes longer than the remainder of this function
+    # Numba computes the signature twice, which takes longer than the remainder of this function
     function.__signature__ = inspect.signature(function)
     result: Any = numba.njit(**options)(function)
     if folder is not None:

@@ -6,7 +6,7 @@ from flex_robot_sim.start import start_node
 
 
 def main() -> None:
-    """Run the node that the command line names, with the rest of the command line."""
+    """Run the node that the command line names, with the remaining arguments."""
     sys.argv = sys.argv[1:] or ['']
     start_node(sys.argv[0])
 

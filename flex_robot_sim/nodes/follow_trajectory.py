@@ -26,7 +26,7 @@ from flex_robot_sim.util.exceptions import FlexRobotSimError, plain
 CHECK_PERIOD = 0.02  # between two checks of the running goal                          [s]
 CHECKS_PER_FEEDBACK = 3
 SERVER_TIMEOUT_S = 2.0  # in which the action server of the controller is found
-SUCCEEDED = 4  # status of action_msgs/GoalStatus
+SUCCEEDED = 4  # value of action_msgs/GoalStatus
 Report = Callable[[Callable[[Any], Any]], None]
 
 
@@ -100,7 +100,7 @@ class FollowTrajectoryAction:
         self._goal: RunningGoal | None = None
         self._controller_goal: Any = None  # ClientGoalHandle of what was forwarded last
         self._checks = 0
-        self._server_seen = 0  # number of the check that saw it last
+        self._server_seen = 0  # number of the last check that found it
         # goals that wait for the action server of the controller, each with its last check
         self._waiting: list[tuple[Any, Report, int]] = []
 

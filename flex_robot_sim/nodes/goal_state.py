@@ -35,7 +35,7 @@ class Outcome(NamedTuple):
 
 
 class RunningGoal:
-    """A goal, the trajectory that carries it out, and its outcome."""
+    """A goal, the trajectory that executes it, and its outcome."""
 
     def __init__(
         self,
@@ -217,7 +217,7 @@ class RunningGoal:
         )
         if off > tolerance > 0.0:
             return f'"{name}" is {off:.4g} from its goal, more than its tolerance {tolerance:.4g}'
-        # less than the tolerance may be all that the goal asks for
+        # the goal may request less motion than the tolerance
         travel = self._travel[name]
         if given is None and tolerance and min(abs(travel), off) > MIN_TRAVEL:
             way = measured.positions[name] - self._began[name]

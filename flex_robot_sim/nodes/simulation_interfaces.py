@@ -32,7 +32,7 @@ FEATURES = (
 def offer_simulation_interfaces(
     node: Node, loop: SimulationLoop, poll: Callable[[], object] | None = None
 ) -> SimulationInterfaces | None:
-    """Offer the services, or None without their types; steps call `poll` while they wait."""
+    """Offer the services, or None without their types; waiting steps call `poll`."""
     try:
         kinds, services = (
             import_module(f'simulation_interfaces.{part}') for part in ('msg', 'srv')

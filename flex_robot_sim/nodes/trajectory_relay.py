@@ -42,13 +42,13 @@ DELIVERY_S = 0.005  # from publishing until the controller has planned a traject
 DELIVERY_PER_POINT_S = 5e-6
 LEAD_DECAY = 0.8  # of the longest working time, from one trajectory to the next
 MAX_ATTEMPTS = 6  # to shape a trajectory, each with a longer lead
-STOP_LEADS = 4  # leads within which a motion may end without a stop
+STOP_LEADS = 4  # in lead times: a motion that ends within this time needs no stop
 MAX_STATES = 100  # reported states that are stored
 
 
 @dataclass(frozen=True, eq=False)
 class SentTrajectory:
-    """A shaped trajectory as the controller gets it."""
+    """A shaped trajectory, as sent to the controller."""
 
     stamp: int  # of its first point; identifies the trajectory               [ns]
     start: float  # time of the first point by the clock of the relay           [s]

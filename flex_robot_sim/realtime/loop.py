@@ -265,7 +265,7 @@ class SimulationLoop:
             wait = self.turn()
             if wait > 0.0:
                 self._wake_up.wait(wait)
-                self._wake_up.clear()  # before the next turn looks for what is due
+                self._wake_up.clear()  # before the next turn checks what is due
 
     def turn(self) -> float:
         """Do what is due now; return the time until something is due again [s]."""

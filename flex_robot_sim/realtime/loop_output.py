@@ -27,7 +27,7 @@ class Output:
         """
         Call function(simulation, effort) at a rate [1/s of simulated time].
 
-        The effort is what the motors gave in the last step, within all limits.
+        The effort is that of the motors in the last step, within all limits.
 
         :param period: of the loop [s].
         :param is_answered: whether commands answer it, so that lockstep needs it every period.

@@ -21,7 +21,7 @@ class Pacer:
         self._start, self._count = now, 0
 
     def set_factor(self, factor: float, now: float) -> None:
-        """Change the pace at `now` [s]; the rest of the present period is scaled as well."""
+        """Change the pace at `now` [s]; the remainder of the present period is scaled as well."""
         due = self.deadline
         if due > now:
             due = now + (due - now) * (self.factor / factor)

@@ -93,7 +93,7 @@ def motion_of(run: RecordedRun) -> dict[str, Any] | None:
 
 
 def _limit_faces(shown_solids):
-    """Remove the solids with most faces until MAX_FACES remain; keep the order of the rest."""
+    """Remove the solids with most faces until MAX_FACES remain; keep the order of the others."""
     remaining = list(shown_solids)
     while sum(len(solid.faces) for solid in remaining) > MAX_FACES:
         remaining.remove(max(remaining, key=lambda solid: len(solid.faces)))

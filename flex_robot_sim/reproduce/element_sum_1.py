@@ -1,4 +1,4 @@
-"""Chu and others, section 3.1: a slide carries a flexible link, figures 4 to 8."""
+"""Chu and others, section 3.1: a flexible link on a slide, figures 4 to 8."""
 
 import numpy as np
 

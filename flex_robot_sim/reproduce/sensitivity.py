@@ -1,10 +1,10 @@
 """
 The smallest change of one parameter of a robot that changes a verdict.
 
-A verdict that no parameter changes says nothing about the model. The search scales each stiffness
-and mass by growing factors, up and down, until a verdict changes. Bisection then finds the
-smallest change. If an experiment has no forces, the search scales the offsets of its joints
-instead. If it compares two of our models, the search changes one of them.
+A verdict that no parameter changes contains no information about the model. The search scales each
+stiffness and mass by increasing factors, up and down, until a verdict changes. Bisection then
+finds the smallest change. If an experiment has no forces, the search scales the offsets of its
+joints instead. If it compares two of our models, the search changes one of them.
 """
 
 from collections.abc import Callable, Iterator

@@ -1,9 +1,10 @@
 """
 The stiffened arm, section 4.1: spin-up of a beam, figures 3 to 5, and the beam of Kane.
 
-It compares three models. Zero order has no shortening. First order is linear, with the shortening
-as a stiffness that grows with the square of the speed. High order includes the shortening in all
-terms, as this package does. With prescribed hub motion, the first two are linear in the bending:
+It compares three models. The zero-order model has no shortening. The first-order model is linear,
+with the shortening as a stiffness that grows with the square of the speed. The high-order model
+includes the shortening in all terms, as this package does. With prescribed hub motion, the first
+two are linear in the bending:
 
     M e'' + [K - w^2 M (+ w^2 S)] e = -w' g,   M, S, g: integrals of phi phi, x H and x phi dm
 

@@ -1,9 +1,9 @@
 """
 Fast reading of joint states at rates such as 1 kHz.
 
-Consecutive joint states have the same names and thus the same layout. The reader then copies only
-the stamp and the values into the message of the last time. At 1 kHz between the dynamics and the
-controller in two processes, medians of three runs of 20 s in turns:
+Consecutive joint states have the same names, and therefore the same layout. The reader then copies
+only the stamp and the values into the previous message. The table has medians of three runs of
+20 s in turns, at 1 kHz, with the dynamics and the controller in two processes:
 
 | reading | dynamics | controller | state to command |
 |---|---|---|---|

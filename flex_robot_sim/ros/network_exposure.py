@@ -51,7 +51,7 @@ def callers_of(node: Node, service: str) -> list[Caller]:
     ROS does not report which client has sent a request. A node with a forged identity is not
     detected. If all sockets are bound to this machine, all callers are local.
     """
-    topic = f'rq{node.resolve_service_name(service)}Request'  # as DDS knows it
+    topic = f'rq{node.resolve_service_name(service)}Request'  # in DDS
     servers = node.get_subscriptions_info_by_topic(topic, no_mangle=True)
     clients = node.get_publishers_info_by_topic(topic, no_mangle=True)
     is_bound_to_loopback = not open_addresses()

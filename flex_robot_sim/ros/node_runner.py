@@ -28,7 +28,7 @@ LOG_PERIOD_S = 5.0  # between two lines about callbacks that fail
 
 
 class _Stop:
-    """Whether a signal has asked the process to stop."""
+    """Whether a signal has requested the end of the process."""
 
     def __init__(self):
         self.is_requested, self.is_starting = False, True
@@ -97,7 +97,7 @@ def run(name: str, make_nodes: Callable[[], Any], args: list[str] | None = None)
 
 
 def _warn_if_exposed(node):
-    """Warn if other machines have access although the user has not asked for it."""
+    """Warn if other machines have access although you have not enabled it."""
     addresses = open_addresses()
     if addresses and not asks_for_network():
         node.get_logger().warning(

@@ -245,7 +245,7 @@ NODE_SHAPERS = (AUTO, *KINDS, NO_SHAPER)
 
 @dataclass(frozen=True)
 class ShapingSettings(Settings):
-    """What an input shaper makes of all that moves the target."""
+    """Input shaping of all motions of the target."""
 
     shaper: str = setting(
         NO_SHAPER,

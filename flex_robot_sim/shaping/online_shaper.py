@@ -29,8 +29,8 @@ from flex_robot_sim.util.serialization import Serializable, writable
 
 GRID = 5e-3  # time between two samples of a known motion                    [s]
 MAX_SET_POINT = 1e9  # larger set points are refused                           [rad, m]
-SPARE_SAMPLES = 8  # of the ring, beyond the longest delay
-MAX_SAMPLES = 2**20  # length of the ring
+SPARE_SAMPLES = 8  # of the ring buffer, beyond the longest delay
+MAX_SAMPLES = 2**20  # length of the ring buffer
 
 
 class OnlineShaper(Serializable):

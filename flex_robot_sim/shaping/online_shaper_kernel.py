@@ -17,7 +17,7 @@ EMPTY = -1  # tick count before the first sample
 
 
 class ShaperArrays(NamedTuple):
-    """Constants of a shaper: n joints, rings of r samples, s stages."""
+    """Constants of a shaper: n joints, ring buffers of r samples, s stages."""
 
     period: np.ndarray  # (1,)       of the samples                                 [s]
     delay: np.ndarray  # (k,)       of the taps, whole samples

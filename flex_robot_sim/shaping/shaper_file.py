@@ -55,7 +55,7 @@ def write_shaper(
 
 
 def read_shaper(path: str | Path, joints: Sequence[str] | None = None) -> ShaperSpecification:
-    """Read a file of `write_shaper`, for joints or None; SettingError says what is wrong."""
+    """Read a file of `write_shaper`, for joints or None; SettingError names the error."""
     try:
         tree = json.loads(read_bytes(path, MAX_FILE_BYTES))
     except OSError as error:

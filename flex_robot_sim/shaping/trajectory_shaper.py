@@ -71,7 +71,7 @@ class _ShaperState:
 
 
 class TrajectoryShaper:
-    """Shapes trajectories that follow or replace one another."""
+    """Shapes trajectories that follow or replace each other."""
 
     def __init__(
         self,

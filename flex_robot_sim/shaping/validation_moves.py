@@ -3,7 +3,7 @@ Validation of a shaper by fast moves of the nonlinear arm, before it is recommen
 
 Linear models of single poses contain neither effects of speed nor modes that change on the way.
 The arm makes fast moves with and without the shaper. From move to move its stiffness and its
-payload vary within their tolerances, and the shaper does not know. A move with little unshaped
+payload vary within their tolerances, unknown to the shaper. A move with little unshaped
 vibration is no useful reference: its residual vibration is compared with the median of all moves.
 """
 

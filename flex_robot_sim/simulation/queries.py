@@ -61,7 +61,7 @@ def accelerations(simulated: SimulatedArm) -> np.ndarray:
 
 
 def carried_body(arm: ArmModel, joint: str) -> tuple[int, Frame]:
-    """Return the body that a joint carries, and the Frame of its link there."""
+    """Return the body of the child link of a joint, and the Frame of this link there."""
     if not is_known(joint, arm.carried_bodies):
         raise SettingError(
             f'no joint "{joint}" carries a body. Known: {", ".join(arm.carried_bodies)}'

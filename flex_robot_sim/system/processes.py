@@ -1,5 +1,5 @@
 """
-Which programs make a system, and with which parameters: the one table that starts them.
+Table of the processes of a system, with their parameters; all programs start from it.
 
 The launch files and `flexsim demo` both read it, so that both start the same system. Nothing is
 started here, and rclpy is not needed.
@@ -90,17 +90,17 @@ def simulation_system(
         whose publisher then provides the display.
     :param xacro_arguments: arguments of the xacro file, 'NAME:=VALUE'.
     :param controller: 'process' of its own, 'inside' that of the dynamics, or 'none'.
-    :param use_sim_time: whether the dynamics send /clock and everybody else lives by it.
-    :param display: whether robot_state_publisher tells TF where the bent robot is.
+    :param use_sim_time: whether the dynamics publish /clock and all other nodes use it.
+    :param display: whether robot_state_publisher publishes TF of the deformed robot.
     :param params_file: YAML file, or one of config/; '' for none.
     :param rviz: whether rviz2 shows it, with a settings file or one of config/; '' takes
         simulation.rviz and fits it to the robot.
     :param settings: {executable: {parameter: value}} beyond those.
     :param view: whether a browser shows it.
-    :param record: file that all that is sent is written into; '' names it by the time.
-    :param drift: whether it is watched that it rings as its model says.
+    :param record: file to which the recorder writes all messages; '' names it by the time.
+    :param drift: whether the drift node compares the vibration with the model.
     :param tool: link that is the tool; '': see description/tool.py.
-    :param trajectory_action: whether FollowJointTrajectory is offered, where control_msgs is
+    :param trajectory_action: whether a node offers FollowJointTrajectory, if control_msgs is
         installed.
     """
     assert controller in CONTROLLERS.values() and log_level in LOG_LEVELS
@@ -240,7 +240,7 @@ def _recorder(path, shared):
 
 
 def _own_programs(robot, controller, use_sim_time, settings, shared):
-    """Programs of this package: the dynamics, and the controller beside or inside them."""
+    """Programs of this package: the dynamics, and the controller in its own or their process."""
     # hold the arm until the controller has started; otherwise it would fall
     dynamics = {
         **robot,
@@ -276,7 +276,7 @@ def _optional(chosen, robot, settings, shared):
 def _display_programs(
     robot, xacro_arguments, display, rviz, rviz_config, use_sim_time, shared, tool
 ):
-    """Programs that draw a robot: TF, and rviz2 if it is asked for."""
+    """Programs that display a robot: robot_state_publisher, and rviz2 on request."""
     if not robot or not (display or rviz):
         return []
     programs, time = [], {'use_sim_time': use_sim_time}

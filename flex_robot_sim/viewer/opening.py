@@ -20,7 +20,7 @@ def open_browser(address: str) -> tempfile.TemporaryDirectory[str] | None:
     All users of the machine can read the command line of a browser, and the address holds a token.
     Therefore the browser opens a file that only its user can read, which redirects to the address.
 
-    :returns: the folder of this file, to be kept as long as the page; None without a display.
+    :returns: the folder of this file, needed as long as the page; None without a display.
     """
     if not (
         sys.platform == 'darwin' or os.environ.get('DISPLAY') or os.environ.get('WAYLAND_DISPLAY')
@@ -35,7 +35,7 @@ def open_browser(address: str) -> tempfile.TemporaryDirectory[str] | None:
 
 
 def _private_folder():
-    # browsers installed as snaps see another /tmp, and no hidden files of the home folder
+    # browsers installed as snaps have another /tmp, and cannot read hidden files at home
     parents = [Path.home()] if Path('/snap').is_dir() else []
     for parent in (*parents, None):
         try:

@@ -225,7 +225,7 @@ class Bench:
             damping[SLIDE] = max(0.0, (effort[SLIDE] - ahead) / 1e-6)
             effort[SLIDE] += damping[SLIDE] * speed
         if drive.stepper and powered:
-            # the implicit servo models the linear part; the effort adds the rest of the sine
+            # the implicit servo models the linear part; the effort adds the remainder of the sine
             share = self.faults.weak_stepper
             stiffness[TURN] = share * motors.stepper_stiffness(parts)
             damping[TURN] = parts.stepper_damping

@@ -110,7 +110,7 @@ class EmulatedRig:
 def rig_of(
     robot: str | Path = 'rig', seed: int = 0, parts: BenchParts | None = None
 ) -> EmulatedRig:
-    """Return an EmulatedRig whose bench carries this robot, with noise of this seed."""
+    """Return an EmulatedRig with this robot on the bench, and noise of this seed."""
     return EmulatedRig(Bench(load(robot), parts, seed))
 
 

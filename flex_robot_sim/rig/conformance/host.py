@@ -66,7 +66,7 @@ class Host:
         return self.telemetry[-1]
 
     def wait(self, milliseconds: int, data: bytes = b'') -> None:
-        """Send bytes and let time pass; record frames, and acknowledge events."""
+        """Send bytes and advance the time; record frames, and acknowledge events."""
         while milliseconds > 0:
             self._exchange(data, min(milliseconds, REACTION_PERIOD))
             milliseconds -= REACTION_PERIOD
