@@ -48,7 +48,7 @@ def one_link(modes):
 
 
 def arms():
-    """Return arms of 8 to 32 coordinates by what they are, rigid chains first."""
+    """Return arms of 8 to 32 coordinates by name, rigid chains first."""
     return {
         **{f'{joints} rigid links': frs.load(rigid_chain(joints)) for joints in RIGID_JOINTS},
         'one flexible link': frs.load(one_link(3)),

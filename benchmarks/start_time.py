@@ -33,7 +33,7 @@ print(time.process_time())
 
 
 def installed(folder):
-    """Install a clone of this source tree into an environment of its own; return its Python."""
+    """Install a clone of this source tree into a new environment; return its Python."""
     clone, environment = folder / 'clone', folder / 'environment'
     python = str(environment / 'bin' / 'python')
     for command in (

@@ -5,10 +5,7 @@ import numpy as np
 
 import flex_robot_sim as frs
 
-DAMPING, GOAL = (
-    1e-2,
-    np.array([0.45, 0.25, 0.15]),
-)  # damping of the least squares; goal of the tool [m]
+DAMPING, GOAL = 1e-2, np.array([0.45, 0.25, 0.15])  # of the least squares; of the tool [m]
 arm = frs.with_payload(frs.load('two_link'), 'tool', 0.3)
 joints = np.array([0.0, 0.5, -1.0])
 errors: list[np.floating] = []

@@ -6,10 +6,7 @@ import pinocchio as pin
 
 import flex_robot_sim as frs
 
-DAMPING, GOAL = (
-    1e-2,
-    np.array([0.45, 0.25, 0.15]),
-)  # damping of the least squares; goal of the tool [m]
+DAMPING, GOAL = 1e-2, np.array([0.45, 0.25, 0.15])  # of the least squares; of the tool [m]
 model = pin.buildModelFromUrdf(str(frs.robots()['two_link']))
 data, tool = model.createData(), model.getFrameId('tool')
 joints = np.array([0.0, 0.5, -1.0])

@@ -14,7 +14,7 @@ TRAINING_SEED, TEST_SEED = 0, 10_000  # the second one is for validation
 
 
 def calm_after_the_move(look):
-    """Return a reward of our own; that of the environment counts the move as well."""
+    """Return a custom reward; that of the environment also counts the move."""
     return cost_of_tips(look) * (look.time > 0.4)
 
 

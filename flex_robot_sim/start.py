@@ -31,7 +31,7 @@ def main(leaves_folder: bool = False) -> int:
     :param leaves_folder: whether `python -m` has put the current folder on the path.
     """
     handler = _signal.getsignal(_signal.SIGINT)
-    if handler is _signal.default_int_handler:  # not where a shell has it ignored
+    if handler is _signal.default_int_handler:  # unless the shell has set it to ignored
         _end_quietly(130, _signal.SIGINT)
     if leaves_folder and not getattr(sys.flags, 'safe_path', False):
         del sys.path[0]
@@ -41,10 +41,10 @@ def main(leaves_folder: bool = False) -> int:
     try:
         _signal.signal(_signal.SIGINT, handler)
         code = run()
-    except KeyboardInterrupt:  # before the command has a handler of its own
+    except KeyboardInterrupt:  # before the command has installed its handler
         code = 130
     if _signal.getsignal(_signal.SIGINT) is not handler:
-        # it was interrupted and has ended in good order: another Ctrl-C is not to change that
+        # after an orderly end by Ctrl-C, another one must not change the exit code
         _signal.signal(_signal.SIGINT, _signal.SIG_IGN)
     return code
 

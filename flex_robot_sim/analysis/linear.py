@@ -260,7 +260,7 @@ def _slopes(model, link, q, function):
 
 def zero_order_hold(A: np.ndarray, B: np.ndarray, period: float) -> tuple[np.ndarray, np.ndarray]:
     """Return the matrices of a step of x' = A x + B u with constant u."""
-    from scipy.linalg import expm  # late: a fifth of a start
+    from scipy.linalg import expm  # imported late: slow
 
     n, joints = B.shape
     augmented = np.zeros((n + joints, n + joints))

@@ -195,7 +195,7 @@ def path_table(
 
 def _refined(positions, values, refined_axis, axis=0):
     """Return values at refined positions along an axis, by monotone interpolation."""
-    from scipy.interpolate import PchipInterpolator  # a tenth of a start, and rarely needed
+    from scipy.interpolate import PchipInterpolator  # imported late: slow, rarely needed
 
     return PchipInterpolator(positions, values, axis=axis)(refined_axis)
 

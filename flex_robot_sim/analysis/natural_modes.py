@@ -200,7 +200,7 @@ def _eigen(M, D, K, force, inverse_scales):
                 [-(np.diag(squares) + skew) / rate_scale, -D],
             ]
         )
-        from scipy.linalg import eig  # late: a fifth of a start
+        from scipy.linalg import eig  # imported late: slow
 
         rates, vectors = eig(block)
         vectors = columns @ (vectors[:n] / rate_scale[:, None])
@@ -224,7 +224,7 @@ def _undamped(K, M):
     The problem (K, M) is accurate to rounding of the largest square, which may exceed the smallest
     one. The inverse problem (M, K + shift M) is accurate for the smallest ones.
     """
-    from scipy.linalg import eigh  # late: a fifth of a start
+    from scipy.linalg import eigh  # imported late: slow
 
     squares, columns = eigh(K, M)
     largest = np.abs(squares).max()

@@ -210,7 +210,7 @@ class _Band:
     """Zero-phase band-pass filter: `sosfiltfilt`, prepared for repeated use."""
 
     def __init__(self, rate, low, high):
-        """Pass what is between two frequencies [Hz], of samples at a rate [Hz]."""
+        """Pass the band between two frequencies [Hz], for samples at a rate [Hz]."""
         self._sections = signal.butter(2, [low, high], 'bandpass', fs=rate, output='sos')
         # steady state for a constant signal; computing it takes half of the time
         self._constant = signal.sosfilt_zi(self._sections)[..., None]
@@ -221,7 +221,7 @@ class _Band:
         )
 
     def filtered(self, samples):
-        """Return what passes of samples (k, n)."""
+        """Return the filtered samples (k, n)."""
         # odd extension at both ends reduces transients
         n = self._edge
         begin, end = (

@@ -28,7 +28,7 @@ MIN_LOAD_STEP = 1 / 2048  # share of all loads
 MAX_CORRECTIONS = 50  # before the load step is reduced
 MAX_SETTLING_STEPS = 500  # of free drives
 SOFTEST = 1e-9  # stiffness that counts as none, over the largest
-SETTLED = 1e-12  # residual over the largest one on the way
+SETTLED = 1e-12  # residual over the largest one so far
 MAX_CONTRACTION = 0.25  # ratio of successive corrections that keeps the matrix in use
 
 
@@ -219,7 +219,7 @@ def _newton(model, loads, qd, q, unknown, servo, target, force):
 
     def corrector(K):
         """Return the function from coordinates to their correction by K, or None."""
-        from scipy.linalg import lu_factor, lu_solve  # late: a fifth of a start
+        from scipy.linalg import lu_factor, lu_solve  # imported late: slow
 
         K = K[block] * scale * scale[:, None]  # corrections in units of the scale compare
         if not np.isfinite(K).all():

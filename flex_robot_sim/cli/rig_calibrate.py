@@ -120,7 +120,7 @@ def _save_readings(partial_path, board, readings):
 
     try:
         write_readings(partial_path, board, readings)
-    except SettingError as error:  # go on: the readings are still in memory
+    except SettingError as error:  # continue: the readings are still in memory
         _print_line(f'  NOT KEPT: {error}')
 
 

@@ -30,7 +30,7 @@ def key_watch() -> Iterator[Callable[[], bool]]:
     file = sys.stdin.fileno()
     saved_attributes = termios.tcgetattr(file)
     try:
-        # a key pressed since the last question counts, too: it means that nothing may move
+        # a key pressed since the last question counts, too: it forbids any motion
         tty.setcbreak(file, termios.TCSANOW)
         yield lambda: bool(select.select([file], [], [], 0)[0])
     finally:

@@ -11,7 +11,7 @@ SERVOS = ('controller', 'drives')
 
 @dataclass(frozen=True)
 class ControllerSettings(Settings):
-    """How the joints are held; lists have one number per joint, base to tip."""
+    """Control of the joints; lists have one number per joint, base to tip."""
 
     position_gain: tuple = setting(
         (),

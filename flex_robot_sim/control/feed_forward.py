@@ -91,7 +91,7 @@ class FeedForward:
         step *= min(self._share, MAX_TURN_STEP / size) if size else 0.0
         e -= step
         np.multiply(e, self._turn_per_coordinate, out=turn)
-        if not turn.dot(turn) < MAX_TURN**2:  # nan is not less either
+        if not turn.dot(turn) < MAX_TURN**2:  # false for nan, too
             self.has_diverged, self._is_elastic = True, False
             e[:] = 0.0
             self._set_efforts()

@@ -165,7 +165,7 @@ class JointController:
         measured, rate = position, velocity
         if self._by_motor and motor_position is not None and motor_velocity is not None:
             measured, rate = motor_position, motor_velocity
-        # nan is not less either
+        # false for nan, too
         if not math.hypot(*position, *measured, *rate) < MAX_STATE_MAGNITUDE:
             return self._refuse_state(now)
         self._measured[:] = position if self._compensates_sag else measured
@@ -295,7 +295,7 @@ class JointController:
         Replace the present motion by a Trajectory; SettingError if it is not possible.
 
         :param now: present time [s].
-        :param start: of the trajectory; the present motion goes on until then. Default: now [s].
+        :param start: of the trajectory; the present motion continues until then. Default: now [s].
         """
         start = now if start is None else start
         with self._counting_refusals():

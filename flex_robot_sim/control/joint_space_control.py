@@ -77,7 +77,7 @@ class PdControl:
         return np.clip(effort, -self.limits, self.limits)
 
     def reset(self) -> None:
-        """Do nothing: the law has no state of its own."""
+        """Do nothing: the law has no state."""
 
 
 class ComputedTorque:
@@ -138,7 +138,7 @@ class ComputedTorque:
         return np.clip(force @ self._columns, -self.limits, self.limits)
 
     def reset(self) -> None:
-        """Do nothing: the law has no state of its own."""
+        """Do nothing: the law has no state."""
 
 
 def _checked_limits(arm, limits):

@@ -17,7 +17,7 @@ MIN_MOMENT_RATIO = 1e-9  # smaller moments about a joint axis count as zero     
 
 
 class BodyProblem(NamedTuple):
-    """Why a robot is impossible."""
+    """Reason why a robot is impossible."""
 
     line: int  # in the description
     text: str

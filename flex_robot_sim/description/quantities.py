@@ -1,5 +1,5 @@
 """
-Quantities of links and joints: the registry of what a path such as `forearm.EIz` can name.
+Quantities of links and joints: the registry for paths such as `forearm.EIz`.
 
 A path is the name of a link or a joint, a dot, and a word of LINK_QUANTITIES or JOINT_QUANTITIES.
 Sweeps, identification, `flexsim reproduce --set` and `frs.parameters` use these words.

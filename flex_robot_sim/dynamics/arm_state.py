@@ -14,7 +14,7 @@ IMPLICIT_MIDPOINT, RK4, SEMI_IMPLICIT_EULER, FORWARD_EULER, REFERENCE = range(le
 
 @pass_by_pointer
 class ArmState(NamedTuple):
-    """What changes from step to step; a batch has a row for each arm in front."""
+    """Quantities that change in every step; in a batch, the first axis is the arm."""
 
     q: np.ndarray  # (n,)      coordinates                                    [rad, m]
     qd: np.ndarray  # (n,)      their rates
@@ -26,7 +26,7 @@ class ArmState(NamedTuple):
 
 @pass_by_pointer
 class StepSettings(NamedTuple):
-    """How a step is taken; one number each."""
+    """Settings of a step; one number each."""
 
     time_step: np.ndarray  # (1,)      [s]
     iterations: np.ndarray  # (1,)      minimum number of the implicit midpoint rule

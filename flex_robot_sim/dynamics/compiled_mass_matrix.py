@@ -1,7 +1,7 @@
 """
 The mass matrix by the composite body algorithm, compiled for queries in a loop.
 
-From tip to base, every body takes over the inertia I, B, E of all bodies that it carries (T21). An
+From tip to base, the inertia I, B, E of every body is added to that of its parent (T21). An
 acceleration of one coordinate then requires a wrench on the composite body: I A for its joint,
 and a column of B for an elastic coordinate. Moved towards the base, this wrench gives the entries
 of the coordinates that it passes (Featherstone, Rigid Body Dynamics Algorithms, 2008, table 6.2).

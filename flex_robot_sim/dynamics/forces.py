@@ -265,5 +265,5 @@ def add_motor_slopes(arm, q, qd, effort, work, D, K):
         pull, slope = motor_force(v, wanted + kd * v, kd, work.effort_limit[j], work.rate_limit[j])
         D[driven, driven] += slope
         if abs(wanted) <= work.effort_limit[j]:
-            # a motor near its largest rate gives a share of what is wanted
+            # a motor near its largest rate delivers a share of the demand
             K[driven, driven] += kp if pull == wanted else kp * pull / wanted

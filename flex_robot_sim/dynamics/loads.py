@@ -131,8 +131,8 @@ def set_loads(arm, loads, q, work):
     :param loads: LoadArrays.
     """
     work.load[:] = 0.0
-    # number of bodies whose poses are needed, as parents come first; Numba gives a plain 0 a type
-    # of its own, and would compile set_poses again for it
+    # number of bodies whose poses are needed, as parents come first; Numba has a separate type for
+    # a plain 0, and would compile set_poses again for it
     bodies = np.int64(0)
     for k in range(loads.body.size):
         if not loads.follows[k]:

@@ -35,7 +35,7 @@ class TrackingServo(NamedTuple):
 
 @pass_by_pointer
 class FollowedMotion(NamedTuple):
-    """What the simulation did at the k samples of a log."""
+    """Simulated motion at the k samples of a log."""
 
     coordinates: np.ndarray  # (k, n)
     velocities: np.ndarray  # (k, n)

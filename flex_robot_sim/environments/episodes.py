@@ -1,5 +1,5 @@
 """
-Episodes of a task with many arms, in numpy only; both kinds of environment wrap them.
+Episodes of a task with many arms; both kinds of environment wrap them.
 
 An action adds efforts to those of a servo and of gravity feed-forward at the target. An agent with
 zero actions is a PD controller; the agent learns to improve on it.

@@ -1,7 +1,7 @@
 """
 LQG controller, sample by sample: joints follow a reference, link vibration is damped.
 
-A reference model of the arm follows the reference with gains of its own. Its state is the target
+A reference model of the arm follows the reference with separate gains. Its state is the target
 for the time at which a present effort acts (C25). The Kalman filter, predicted with the pending
 efforts, estimates the state of the arm at that time. The regulator removes the difference; the
 slow efforts compensate unknown disturbances. Filter and model use the applied efforts, limits
@@ -235,7 +235,7 @@ class Lqg(Serializable):
         y[:m] = position
         if y.size > m:
             y[m:] = curvature
-        if not math.hypot(*y) < MAX_MEASUREMENT:  # nan is not less either
+        if not math.hypot(*y) < MAX_MEASUREMENT:  # false for nan, too
             self.refused += 1  # the filter relies on the model
             return
         np.subtract(self._state, self._centre, out=self._error)

@@ -88,7 +88,7 @@ def energy_regulator(
     :param A: (s, s), B: (s, joints) over one period; J: inertia at the drives, (joints,).
     :param w: bandwidth [rad/s]; elastic_weight: of the cost of elastic motion.
     """
-    from scipy.linalg import block_diag, solve_discrete_are  # late: a fifth of a start
+    from scipy.linalg import block_diag, solve_discrete_are  # imported late: slow
 
     joints = J.size
     K = model.K_symmetric.copy()

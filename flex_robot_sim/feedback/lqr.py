@@ -87,7 +87,7 @@ class Lqr(Serializable):
         return np.clip(effort, -self.limits, self.limits)
 
     def reset(self) -> None:
-        """Do nothing: state feedback has no state of its own."""
+        """Do nothing: state feedback has no internal state."""
 
     @staticmethod
     def _energy_gain(model, period, bandwidth):
@@ -129,7 +129,7 @@ def _cost(name, matrix, size):
 
 
 def _gain(A, B, Q, R):
-    from scipy.linalg import solve_discrete_are  # late: a fifth of a start
+    from scipy.linalg import solve_discrete_are  # imported late: slow
 
     try:
         X = solve_discrete_are(A, B, Q, R)

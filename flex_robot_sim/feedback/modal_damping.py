@@ -81,7 +81,7 @@ class Channel:
 
 @lru_cache(maxsize=64)  # the search changes one channel at a time
 def _filter(r, z, mean, period):
-    from scipy.linalg import expm  # late: a fifth of a start
+    from scipy.linalg import expm  # imported late: slow
 
     both = np.array(
         [[-mean, 0, 0, mean], [0, 0, 1, 0], [-r * r, -r * r, -2 * z * r, r * r], [0, 0, 0, 0]]
@@ -396,7 +396,7 @@ class _Search:
 
     def search(self, numbers, damped, first, loss):
         """Least cost, and the variables; channels from `first` on are optimised."""
-        from scipy.optimize import minimize  # a tenth of a start, and rarely needed
+        from scipy.optimize import minimize  # imported late: slow, rarely needed
 
         fixed, sought = numbers[:first], numbers[first:]
         ends = [0, *accumulate(values.size for values in sought)]

@@ -173,7 +173,7 @@ class StrainFeedback(Serializable):
         if self._share == 0.0:
             self.effort[:] = 0.0
             return self.effort
-        if not math.hypot(*curvature) < MAX_CURVATURE:  # nan is not less either
+        if not math.hypot(*curvature) < MAX_CURVATURE:  # false for nan, too
             self.refused += 1  # and the last effort is held
             return self.effort
         self._table.update(position)

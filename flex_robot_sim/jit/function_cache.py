@@ -38,7 +38,7 @@ class PackageCache(FunctionCache):
     _impl_class = LinkedResults
 
     def __init__(self, function: Callable, folder: Path, allocates: bool) -> None:
-        """Do nothing yet of what Numba's cache does: half of the functions are never used."""
+        """Defer the constructor of Numba's cache: half of the functions are never used."""
         self._name, self._py_func = repr(function), function
         self._allocates, self.folder = allocates, folder
         self._cache_path = str(folder / PACKAGE.name)

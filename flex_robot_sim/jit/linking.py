@@ -107,7 +107,7 @@ def _load(loaded):
 
 @functools.cache
 def _engine():
-    """Return a linker of our own: names in loaded code may be defined in that of Numba, too."""
+    """Return a separate linker: names in loaded code may be defined in that of Numba, too."""
     machine = binding.Target.from_default_triple().create_target_machine()
     return binding.create_mcjit_compiler(binding.parse_assembly(''), machine)
 
@@ -161,7 +161,7 @@ class LinkedResults(CompileResultCacheImpl):
         return super().check_cachable(result) and all(map(symbols.get, _callees_of(result)))
 
     def reduce(self, result: Any) -> Any:
-        """Return what is written to disk."""
+        """Return the state for the file."""
         callees = _callees_of(result)
         # the source with types at each line would be half of the file
         code = super().reduce(result._replace(type_annotation=''))
@@ -173,7 +173,7 @@ class LinkedResults(CompileResultCacheImpl):
         return called, callees, code
 
     def rebuild(self, context: Any, payload: Any) -> Any:
-        """Return what was read, after loading the code that it calls."""
+        """Return the result from a file, after loading the code that it calls."""
         called, callees, code = payload
         _load((name, _Symbol(*one)) for name, one in called)
         result = super().rebuild(context, code)

@@ -1,4 +1,4 @@
-"""Numba's types of tables of arrays, see array_table.py: what is known before compilation."""
+"""Numba's types of tables of arrays, see array_table.py: the information for compilation."""
 
 from __future__ import annotations
 

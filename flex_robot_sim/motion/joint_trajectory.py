@@ -125,7 +125,7 @@ class SplineTrajectory:
 
     def __init__(self, times: np.ndarray, positions: np.ndarray) -> None:
         """Interpolate positions (k, joints) at ascending times (k,) [s]."""
-        from scipy.interpolate import CubicSpline  # late: few need it
+        from scipy.interpolate import CubicSpline  # imported late: rarely needed
 
         self._times, self._positions = times, positions
         # clamped ends avoid a velocity jump at the start and at the end

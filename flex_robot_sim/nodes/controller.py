@@ -168,7 +168,7 @@ class ControllerNode(Node):
             self._feedback,
             () if sampling else (topics.JOINT_STATES,),
         )
-        reserve_message_memory()  # last: what is allocated later may take a part of it
+        reserve_message_memory()  # last, because later allocations may use a part
 
     def _on_strain(self, message):
         try:

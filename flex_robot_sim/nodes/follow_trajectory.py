@@ -98,7 +98,7 @@ class FollowTrajectoryAction:
         self._node, self._relay, self._kind, self._client = node, relay, kind, client
         self._controller, self.tolerance = controller, tolerance
         self._goal: RunningGoal | None = None
-        self._controller_goal: Any = None  # ClientGoalHandle of what was forwarded last
+        self._controller_goal: Any = None  # ClientGoalHandle of the last forwarded goal
         self._checks = 0
         self._server_seen = 0  # number of the last check that found it
         # goals that wait for the action server of the controller, each with its last check

@@ -26,7 +26,7 @@ TARGET_TIMEOUT_S = 0.2  # after which the controller's target is unknown
 
 
 class Outcome(NamedTuple):
-    """How a goal ends."""
+    """Outcome of a goal."""
 
     code: int  # error_code of the result
     line: str = ''  # error_string of the result

@@ -25,8 +25,8 @@ class ParameterNotes:
         """
         Request the parameters of nodes that have not answered yet; call it once a second.
 
-        The request follows one call after the clients are made, and the clients persist: a service
-        that does not find its client logs a warning that the response cannot be sent.
+        The first call creates the clients, and the next one sends the requests. The clients
+        persist: a service without its client logs a warning that it cannot send the response.
         """
         namespace = self._node.get_namespace().rstrip('/')
         own_name = f'{namespace}/{self._node.get_name()}'

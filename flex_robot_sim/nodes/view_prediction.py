@@ -47,7 +47,7 @@ class Prediction:
         is_commanded: bool,
     ) -> None:
         """
-        Hand over a finished prediction, and start another one if pose or conditions changed.
+        Pass on a finished prediction, and start another one if pose or conditions changed.
 
         :param now: time [s]; parameters: of `dynamics` and `controller`, as far as known.
         :param is_commanded: whether the controller commands by a topic instead of inside the

@@ -82,7 +82,7 @@ class ViewRemote:
     # interface of the page: see viewer/remote.py
 
     def unavailable_reason(self, command: str) -> str:
-        """Why a request is unavailable at present; '' if it is available."""
+        """Reason why a request is unavailable at present; '' if it is available."""
         return self._reasons[command]
 
     def value(self, command: str) -> str:

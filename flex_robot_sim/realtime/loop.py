@@ -268,7 +268,7 @@ class SimulationLoop:
                 self._wake_up.clear()  # before the next turn checks what is due
 
     def turn(self) -> float:
-        """Do what is due now; return the time until something is due again [s]."""
+        """Run all due actions; return the time until the next one is due [s]."""
         self._serve_requests()
         if self._waits and (self.commands.accepted or self.controller is not None):
             self.resume()

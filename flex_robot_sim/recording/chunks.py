@@ -51,7 +51,7 @@ def unpack_chunk(chunk: Any, limit: int) -> bytes | bytearray:
     """
     Return the bytes in a chunk of the package mcap; TooLarge if there are more than `limit`.
 
-    Any other error means damage: each compression library raises errors of its own.
+    Any other error means damage: each compression library has different error classes.
     """
     if not chunk.compression:
         data = chunk.data

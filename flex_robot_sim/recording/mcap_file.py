@@ -385,7 +385,7 @@ def _unpack_valid_chunk(data: bytes, limit: int) -> bytes | bytearray | None:
         return unpacked_data
     except TooLarge:
         raise
-    except Exception:  # each compression library raises errors of its own
+    except Exception:  # each compression library has different error classes
         return None
 
 

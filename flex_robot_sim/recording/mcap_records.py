@@ -37,14 +37,14 @@ def records(file: IO[bytes], size: int) -> Iterator[tuple[int, bytes]]:
     """
     Yield kind and bytes of the RELEVANT_KINDS records of a file of `size` bytes.
 
-    The summary behind the data repeats them and is not read. EOFError: the file is cut off.
+    The summary after the data repeats them and is not read. EOFError: the file is cut off.
     """
     if _read_exactly(file, size, len(MAGIC)) != MAGIC:
         raise ValueError('this is no MCAP file')
     while True:
         kind, length = _RECORD_HEADER.unpack(_read_exactly(file, size, _RECORD_HEADER.size))
         if kind in _END_LENGTHS:
-            if length != _END_LENGTHS[kind]:  # behind a wrong length, any bytes look valid
+            if length != _END_LENGTHS[kind]:  # after a wrong length, any bytes look valid
                 raise ValueError('this is no end')
             return
         if kind in RELEVANT_KINDS:

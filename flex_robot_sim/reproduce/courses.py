@@ -30,7 +30,7 @@ Motion = Callable[[str, float, Progress], Run]  # of a formulation, seconds and 
 
 
 class FormulationResult(NamedTuple):
-    """How far a formulation completed an experiment, and its difference from the recursion."""
+    """Completed part of an experiment by a formulation, and its difference from the recursion."""
 
     status: str  # COMPLETED, STOPPED or UNSUPPORTED
     end_time: float | None  # end of its motion                             [s]

@@ -2,7 +2,7 @@
 Encoding and decoding of messages as DDS sends them: plain CDR of XCDR version 1.
 
 The first four bytes (encapsulation) give the byte order. Each number is aligned to a multiple of
-its own size, counted from behind these four. Texts and sequences begin with their length; a text
+its own size, counted after these four. Texts and sequences begin with their length; a text
 ends with a 0.
 
 Each type is translated once into a list of functions, one per field, because a recording has many
@@ -79,7 +79,7 @@ def decode(kind: MessageType, data: bytes) -> dict[str, Any]:
     """
     Return {field: value} of the bytes of a message: numbers, texts, arrays, lists, dicts.
 
-    Bytes behind the message are ignored: some middlewares pad messages.
+    Bytes after the message are ignored: some middlewares pad messages.
     """
     order = byte_order(data)
     _BUDGET.remaining = MAX_LIST_VALUES
@@ -92,7 +92,7 @@ def decode(kind: MessageType, data: bytes) -> dict[str, Any]:
 
 def trim(kind: MessageType, data: bytes) -> bytes:
     """
-    Return the bytes of a message without padding behind it.
+    Return the bytes of a message without padding after it.
 
     Some middlewares append room for the first number of each empty sequence, and some readers
     reject such messages.
@@ -123,7 +123,7 @@ def may_be_padded(kind: MessageType) -> bool:
 
 
 def _end_offset(kind, name, body, word, offset):
-    """Offset behind the value that starts at an offset of `body`; numbers are not decoded."""
+    """Offset after the value that starts at an offset of `body`; numbers are not decoded."""
     for field in kind.types[name]:
         count = 1 if field.size is None else field.size
         if count < 0:
@@ -240,7 +240,7 @@ def _write_count(body, count):
 
 @_stored_in_type
 def _message_reader(kind, name, order):
-    """Return the function that reads a message at an offset: its values, and the offset behind."""
+    """Return the function that reads a message at an offset; it returns values and next offset."""
     steps = []
     for is_run, fields in _group_fields(kind, name):
         if is_run:
@@ -355,7 +355,7 @@ def _text_reader(order):
 
 
 def _read_count(field, counts, data, offset):
-    """Return the number of items of a field, and the offset behind the count."""
+    """Return the number of items of a field, and the offset after the count."""
     if field.size >= 0:
         return field.size, offset
     layout = counts[offset % MAX_ALIGNMENT]

@@ -91,7 +91,7 @@ def _layout(message):
     """
     Return the spans that determine the layout, the spans of the values of FIELDS, and the end.
 
-    Padding between the spans and bytes behind the end are arbitrary.
+    Padding between the spans and bytes after the end are arbitrary.
     """
     layout_spans, value_spans, end = (
         [slice(0, len(LITTLE_ENDIAN))],

@@ -25,7 +25,7 @@ MIN_BYTES_PER_NAME = 5  # its length, and the 0 at its end
 MAX_EXTRA_BYTES = 4096  # frame and other fields, in addition to names and numbers
 RESERVED_BYTES = 21_000_000  # a trajectory with 100,000 points of 7 joints
 COPIES_PER_MESSAGE = 4  # made by DDS and rclpy before the size of a message is known
-FRAME_OFFSET = 12  # in a message with a header, behind encapsulation and stamp [bytes]
+FRAME_OFFSET = 12  # in a message with a header, after encapsulation and stamp [bytes]
 
 
 def reserve_message_memory() -> None:

@@ -1,5 +1,5 @@
 """
-ROS parameters made from settings: names, defaults, help, units and bounds are written there.
+ROS parameters from settings, with their names, defaults, help, units and bounds.
 
 An integer is accepted for a float, because `ros2 param set ... 2` and YAML files write 2 for 2.0.
 Other type mismatches are refused with the reason. A refused request changes no parameter.

@@ -53,7 +53,7 @@ def run(name: str, make_nodes: Callable[[], Any], args: list[str] | None = None)
     """
     Run nodes until a signal; return the exit code.
 
-    An exception of a callback is logged, and the nodes go on. An error at the start ends them:
+    An exception of a callback is logged, and the nodes continue. An error at the start ends them:
     `make_nodes` raises it, or a node that starts later sets `failure`.
 
     :param name: of the program, for its error line.

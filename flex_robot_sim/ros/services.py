@@ -1,4 +1,4 @@
-"""Services: names, types, and their meaning; the tables of the pages are written from here."""
+"""Services: names, types, and their meaning; source of the tables in the documentation."""
 
 from __future__ import annotations
 

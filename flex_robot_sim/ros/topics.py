@@ -1,9 +1,9 @@
 """
 Topics: names, types, quality of service, rates, and the nodes that use them.
 
-Publishers, subscriptions, recordings and readers take them from here, and
-`python docs/reference_tables.py` writes the tables of docs/ros.md and docs/rig_bridge.md and the
-topics of config/security_policy.xml. rclpy is not needed.
+All publishers, subscriptions and recordings use this table. `python docs/reference_tables.py`
+writes it to docs/ros.md, docs/rig_bridge.md and config/security_policy.xml. The module does not
+import rclpy.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ class TrajectoryHeader(NamedTuple):
     frame: str
     names: tuple[str, ...]
     points: int  # number of points
-    offset: int  # of the first point, behind the 4 bytes of the encapsulation [bytes]
+    offset: int  # of the first point, after the 4 bytes of the encapsulation [bytes]
 
 
 class Rows(NamedTuple):
@@ -132,13 +132,13 @@ def read_points(
 
 
 def _read_count(data, uint32, offset):
-    """Return the length of a sequence or text, and the offset behind that number."""
+    """Return the length of a sequence or text, and the offset after that number."""
     offset += -offset % 4
     return struct.unpack_from(uint32, data, ENCAPSULATION_SIZE + offset)[0], offset + 4
 
 
 def _read_text(data, uint32, offset):
-    """Return a text without the 0 at its end, and the offset behind it."""
+    """Return a text without the 0 at its end, and the offset after it."""
     length, offset = _read_count(data, uint32, offset)
     if length > MAX_TEXT_SIZE:
         raise MessageError(f'a text of it has more than {MAX_TEXT_SIZE} bytes')

@@ -71,7 +71,7 @@ def _interpolated_weights(positions, amplitudes):
 
 def _corrected_weights(columns, interpolated, wanted):
     """Weights nearest to `interpolated` with the wanted responses, or None."""
-    from scipy.optimize import linprog  # a tenth of a start, and rarely needed
+    from scipy.optimize import linprog  # imported late: slow, rarely needed
 
     size = interpolated.size
     A = np.vstack([np.ones((1, size)), columns.real, columns.imag])

@@ -166,7 +166,7 @@ class ExtraInsensitive(ShaperKind):
             )
         unknown = self._undamped(tolerance)
         if ratio > 0.0:
-            from scipy.optimize import root  # a tenth of a start, and rarely needed
+            from scipy.optimize import root  # imported late: slow, rarely needed
 
             for step in np.linspace(0.0, ratio, 2 + int(ratio / DAMPING_STEP))[1:]:
                 found = root(self._residual, unknown, (step, tolerance), tol=1e-13)

@@ -1,7 +1,7 @@
 """
 One sample of an input shaper for joints: set points in, shaped set points out, nothing allocated.
 
-The taps of a fixed shaper are followed by stages whose delays follow the phase of a mode (S7). A
+After the FIR filter of a fixed shaper come stages whose delays follow the phase of a mode (S7). A
 stage stores its input together with the phase of its mode at that time. It looks up the input of
 half a cycle ago, whatever the time since then. So delays change as smoothly as the phase grows.
 """
@@ -20,7 +20,7 @@ class ShaperArrays(NamedTuple):
     """Constants of a shaper: n joints, ring buffers of r samples, s stages."""
 
     period: np.ndarray  # (1,)       of the samples                                 [s]
-    delay: np.ndarray  # (k,)       of the taps, whole samples
+    delay: np.ndarray  # (k,)       of the FIR coefficients, whole samples
     weight: np.ndarray  # (k,)       their sum is one
     cycles: np.ndarray  # (s, i)     delays of the impulses of a stage          [cycles]
     amplitude: np.ndarray  # (s, i)     0 where a stage has fewer
@@ -30,7 +30,7 @@ class ShaperState(NamedTuple):
     """State of a shaper."""
 
     ticks: np.ndarray  # (1,)       samples so far, EMPTY before the first
-    first: np.ndarray  # (r, n)     input of the taps
+    first: np.ndarray  # (r, n)     input of the FIR filter
     ring: np.ndarray  # (s, r, n)  input of each stage
     phase: np.ndarray  # (s, r)     of its mode at that time                  [cycles]
     rate: np.ndarray  # (s, r)     its frequency at that time                    [Hz]
@@ -56,7 +56,7 @@ def shaper_tick(arrays, frequencies, state, sample):
         interpolate(frequencies, state.output, state.now)
     flow, mean = state.work[0], state.work[1]
 
-    # taps: the newest and the delayed samples
+    # FIR filter: the newest and the delayed samples
     for j in range(n):
         state.first[row, j] = sample[j]
         flow[j] = sample[j]

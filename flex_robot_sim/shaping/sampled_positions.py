@@ -68,6 +68,6 @@ def convolved_samples(samples: np.ndarray, delays: np.ndarray, weights: np.ndarr
 
 
 def extended_times(times: ArrayLike, period: float, count: int) -> np.ndarray:
-    """Return `count` times that begin with these and go on with the period [s]."""
+    """Return `count` times that begin with these and continue with the period [s]."""
     times = np.asarray(times, float)
     return np.concatenate([times, times[-1] + period * np.arange(1, count - times.size + 1)])

@@ -186,7 +186,7 @@ class SetPointStream:
 class _StreamReference:
     """Reference that follows set points, for a ShapedReference."""
 
-    doublet = None  # of profiles, which streams have not
+    doublet = None  # of profiles; streams have none
 
     def __init__(self, n, rates):
         self.position, self.velocity, self.goal = np.zeros((3, n))

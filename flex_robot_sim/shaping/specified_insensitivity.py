@@ -146,7 +146,7 @@ class _Constraints:
 
     def on_grid(self, duration, fastest):
         """Times and amplitudes of a shaper of a duration [s], or None."""
-        from scipy.optimize import linprog  # a tenth of a start, and rarely needed
+        from scipy.optimize import linprog  # imported late: slow, rarely needed
 
         count = int(np.clip(TIMES_PER_PERIOD * duration * fastest, 12, MAX_TIMES))
         times = duration * np.linspace(0.0, 1.0, count + 1)

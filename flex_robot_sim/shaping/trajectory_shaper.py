@@ -124,7 +124,7 @@ class TrajectoryShaper:
         Shape a Trajectory; SettingError if that is not possible. `keep` makes it the present one.
 
         :param now: earliest time at which set points may change [s].
-        :param start: of the trajectory; the present motion goes on until then. Default: now [s].
+        :param start: of the trajectory; the present motion continues until then. Default: now [s].
         """
         if self._state is not None:
             if now < self._state.now - MAX_CLOCK_SETBACK_S:

@@ -1,7 +1,7 @@
 """
 Validation of a shaper by fast moves of the nonlinear arm, before it is recommended.
 
-Linear models of single poses contain neither effects of speed nor modes that change on the way.
+Linear models of single poses omit effects of speed, and the change of modes during a move.
 The arm makes fast moves with and without the shaper. From move to move its stiffness and its
 payload vary within their tolerances, unknown to the shaper. A move with little unshaped
 vibration is no useful reference: its residual vibration is compared with the median of all moves.

@@ -1,4 +1,4 @@
-"""When a control loop samples, and when its efforts act."""
+"""Timing of a control loop: sampling period, and delay of its efforts."""
 
 import math
 from typing import NamedTuple

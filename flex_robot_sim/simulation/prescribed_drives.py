@@ -25,7 +25,7 @@ class PrescribedDrives:
     """The drives of a SimulatedArm whose motion is prescribed; methods yield lines to report."""
 
     def __init__(self, simulated: SimulatedArm) -> None:
-        """Prescribe no motion yet."""
+        """Begin without prescribed motions."""
         self._simulated = simulated
         self.motions: dict[int, Callable[[float], tuple[float, float]]] = {}  # by row of the joint
         self._ends: dict[int, tuple[float, float]] = {}  # of these, at the end of the step

@@ -1,7 +1,7 @@
 """
 Queries of a simulated arm at its present state: accelerations, wrenches and energy.
 
-Queries use a workspace of their own, so that another thread can query a simulation while it steps.
+Queries use a separate workspace, so that another thread can query a simulation while it steps.
 """
 
 from typing import NamedTuple
@@ -18,7 +18,7 @@ from flex_robot_sim.util.exceptions import SettingError
 
 
 class Energy(NamedTuple):
-    """Where the energy is [J]."""
+    """Energies of an arm and their balance [J]."""
 
     kinetic: float
     strain: float  # in elastic links, gears and stops

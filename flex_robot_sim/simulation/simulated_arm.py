@@ -206,7 +206,7 @@ class SimulatedArm:
         return starmap(self._advance_checked, (arguments,))
 
     def _update_formulation(self):
-        """Make the formulation anew for the present numbers."""
+        """Rebuild the formulation for the present numbers."""
         self.formulation = None
         if self._make_formulation is not None:
             self.formulation = FormulationDynamics(

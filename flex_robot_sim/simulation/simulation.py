@@ -40,7 +40,7 @@ from flex_robot_sim.util.serialization import CopiedByState
 from flex_robot_sim.util.settings import SimulationSettings
 from flex_robot_sim.util.summary import SummaryRows, counted, listed, quantities, summarized
 
-PARTS = ('_simulated', '_drives', '_monitor')  # made anew in copies, from what each has saved
+PARTS = ('_simulated', '_drives', '_monitor')  # rebuilt in copies from the saved state of each
 # further attributes that a SimulationState contains; copies record no logs
 STATE_ATTRIBUTES = ('arm', 'settings', 'time', 'reports', '_logs')
 

@@ -32,7 +32,7 @@ class Form(NamedTuple):
             index = np.minimum((share * len(self.numbers)).astype(int), len(self.numbers) - 1)
             return np.array(self.numbers)[index]
         if self.kind == 'normal':
-            from scipy.special import ndtri  # a fifth of a start, and rarely needed
+            from scipy.special import ndtri  # imported late: slow, rarely needed
 
             return first + second * ndtri(share)
         if self.kind == 'log':

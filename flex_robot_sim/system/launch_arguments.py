@@ -1,4 +1,4 @@
-"""Arguments of the launch files, and the programs that they ask for."""
+"""Arguments of the launch files, and the programs that they request."""
 
 from dataclasses import dataclass
 from pathlib import Path

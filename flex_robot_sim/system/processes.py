@@ -54,15 +54,15 @@ class Program(NamedTuple):
     """A program of a system, with its parameters and remappings."""
 
     executable: str
-    parameters: dict[str, Any]  # {name: value}; they win over those of params_file
+    parameters: dict[str, Any]  # {name: value}; they override those of params_file
     package: str = NAME
-    namespace: str = ''  # of all its names
+    namespace: str = ''  # prefix of all its names
     params_file: str = ''  # YAML; '' for none
     remappings: tuple[tuple[str, str], ...] = ()  # (from, to)
     arguments: tuple[str, ...] = ()  # before --ros-args
-    layout: str = ''  # text of a file that is named to it by -d
+    layout: str = ''  # text of the file for the option -d
     log_level: str = 'info'
-    is_needed: bool = True  # without it, the others are of no use
+    is_needed: bool = True  # whether the other programs need it
 
 
 def simulation_system(
@@ -215,7 +215,7 @@ def robot_settings(robot: str) -> dict[str, Any]:
 def robot_parameters(
     robot: str | Path, xacro_arguments: Sequence[str], tool: str
 ) -> dict[str, Any]:
-    """Return the parameters of a node that say which robot it has."""
+    """Return the parameters that select the robot of a node."""
     parameters: dict[str, Any] = {'robot': str(robot)} if robot else {}
     if tool:
         parameters['tool'] = tool
@@ -225,7 +225,7 @@ def robot_parameters(
 
 
 def _recorder(path, shared):
-    """Program that records; without it, the others go on."""
+    """Program that records; the others continue without it."""
     if path is None:
         return []
     if path and Path(path).exists():
@@ -289,7 +289,7 @@ def _display_programs(
 
 
 def _robot_state_publisher(arm, time, shared):
-    # it sends 20 Hz otherwise and drops what comes between, and falls silent if stamps jump back
+    # the default of 20 Hz drops intermediate states, and stops publishing if stamps jump back
     parameters = {
         **time,
         TOPIC: display_description(arm),

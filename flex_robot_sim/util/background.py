@@ -15,7 +15,7 @@ class Cancelled(Exception):
 
 
 class BackgroundTask:
-    """Runs one computation at a time; `poll` hands over its result in the thread of the caller."""
+    """Runs one computation at a time; `poll` passes on its result in the thread of the caller."""
 
     def __init__(self, what: str) -> None:
         """Wait for requests; `what` names the result in log lines."""
@@ -49,7 +49,7 @@ class BackgroundTask:
 
     def poll(self) -> tuple[str, str] | None:
         """
-        Hand over a finished result; return (level, line) for the log, or None.
+        Pass on a finished result; return (level, line) for the log, or None.
 
         An exception that is not a FlexRobotSimError is a bug and is raised here.
         """

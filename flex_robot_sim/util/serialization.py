@@ -31,7 +31,7 @@ STAMP = FormatStamp()
 
 
 def format_and_version() -> tuple[int, str]:
-    """Return what a pickle starts with."""
+    """Return the header of a pickle: the stamp of its format."""
     from flex_robot_sim.version import __version__  # a file, which a simulation does not need
 
     return FORMAT, __version__

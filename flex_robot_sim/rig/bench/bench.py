@@ -116,7 +116,7 @@ class Bench:
         self._start = [float(place) for place in start]
         self._steps = 0.0
         self._zero_angle = float(start[TURN])  # field angle before the first step [rad]
-        self._last_counts = [0, 0]  # counts of encoders that have died
+        self._last_counts = [0, 0]  # counts of failed encoders
         self._servo_input: tuple[list[float], ...] | None = None  # of the simulation, last
         self._jam = None
         self.hands: dict[int, list[float]] = {}  # joint: [now, end] of a hand
@@ -159,7 +159,7 @@ class Bench:
         )
 
     def copy_state(self, other: Bench, coordinates: np.ndarray, rates: np.ndarray) -> None:
-        """Take over another bench's state; coordinates and rates (n,) are those of this arm."""
+        """Copy the state of another bench; coordinates and rates (n,) are those of this arm."""
         self.simulation.set_state(q=coordinates, v=rates)
         self.simulation.time = other.simulation.time
         self._steps, self._zero_angle = other._steps, other._zero_angle

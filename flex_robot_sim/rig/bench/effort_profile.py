@@ -32,7 +32,7 @@ def segments_of(drives: Drives, times: ArrayLike, efforts: ArrayLike) -> list[Se
     """
     Return the Segments of a profile that starts at rest.
 
-    :param drives: Drives; they clip what is beyond their limits, and count it.
+    :param drives: Drives; they clip efforts beyond their limits, and count them.
     :param times: end of each effort, increasing (k,) [s]; efforts: (k, 2) [N, N m].
     """
     times, efforts = _checked(times, efforts)

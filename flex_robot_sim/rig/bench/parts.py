@@ -52,8 +52,8 @@ class BenchParts(Settings):
     encoder_counts: int = setting(2400, 'counts of a turn', above=0)
     screw_lead: float = setting(0.008, 'of the slide in a turn of its encoder', 'm', above=0.0)
 
-    # FSL0095-103-ST: 10 kohm when flat [S], 110 kohm at most [P], here at half a turn. The sheet
-    # promises one direction of bending; that it also answers to the other is [C].
+    # FSL0095-103-ST: 10 kohm when flat [S], 110 kohm at most [P], here at half a turn. The data
+    # sheet specifies one direction of bending; the response to the other one is [C].
     flat_resistance: float = setting(10e3, 'of a flex sensor', 'ohm', above=0.0)
     bend_gain: float = setting(
         10.0 / math.pi, 'rise of the resistance over the flat one', '1/rad', above=0.0

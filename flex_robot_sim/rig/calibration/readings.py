@@ -28,7 +28,7 @@ def read_readings(path: str | Path, board: str) -> dict[str, Any]:
     """Return the readings of an unfinished calibration; SettingError if of another board."""
     tree = read_yaml(path)
     remedy = 'Delete it, or give another --output'
-    if tree.pop('crc32', None) not in (None, checksum(tree)):  # earlier versions gave none
+    if tree.pop('crc32', None) not in (None, checksum(tree)):  # earlier versions stored none
         raise SettingError(f'{path}: is damaged. {remedy}')
     if tree.get('board') != board:
         raise SettingError(

@@ -105,7 +105,7 @@ def wait_for_rest(host: Host) -> None:
 
 
 def hold_until_still(host: Host) -> None:
-    """Hold the arm until the link has stopped vibrating: it would throw a released arm."""
+    """Hold the arm until the link has stopped vibrating, because it would move a released arm."""
     for _ in range(0, REST_TIMEOUT, REST_INTERVAL):
         host.telemetry.clear()
         host.drive(REST_INTERVAL)

@@ -37,7 +37,7 @@ def step_rate_follows_its_ramp(host: Host) -> None:
     host.accepted(Param(Access.WRITE, Parameter.STEP_ACCELERATION, acceleration))
 
 
-# at this rate the swinging arm drags the stepper along, and flies off when the board disarms
+# at this rate the swinging arm pulls the stepper along, and moves on when the board disarms
 @check(bench='an arm that may fly')
 def step_position_is_that_of_the_start_of_the_step(host: Host) -> None:
     host.stream()
