@@ -25,8 +25,8 @@ from flex_robot_sim.util.exceptions import SettingError
 
 FEEDBACKS = (*KINDS, 'lqg')
 SAMPLE_PERIOD_S = 2e-3  # of the samples, unless the time step is longer      [s]
-POSES_PER_JOINT = 3  # along the way of a joint, with lqg gains for each
-MAX_POSES = 27  # of the lqg grid; a larger one is replaced by the goal alone
+POSES_PER_JOINT = 3  # grid positions of a moving joint, with LQG gains for each
+MAX_POSES = 27  # size of the LQG grid; a larger one is replaced by the goal alone
 WINDOW_PERIODS = 1.0, 3.0  # after the set points stop, in which tips are sampled
 
 

@@ -15,7 +15,7 @@ from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.friction import static_frictions
 
 REST_SPEED = 0.3  # below it a joint is at rest   [rad/s, m/s]
-WINDOW_S = 1.0  # of samples that are evaluated          [s]
+WINDOW_S = 1.0  # time span of the evaluated samples     [s]
 SETTLE_TIME_S, SETTLE_PERIODS = 2.0, 3.0  # settling time; in periods of a joint   [s]
 
 MOVING, SETTLING, HOLDING, NOT_HOLDING = 'moving', 'settling', 'holding', 'not holding'

@@ -18,7 +18,7 @@ import numpy as np
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.friction import static_frictions
 
-FADE_TIME_S = 0.5  # in which the sum fades out after switch-off                       [s]
+FADE_TIME_S = 0.5  # fade-out time of the sum after switch-off                         [s]
 ZERO_EFFORT = 1e-9  # below it an effort is zero                                   [N m, N]
 # position errors below which the sum is frozen                                         [rad, m]
 REST_TURN_ERROR, REST_SLIDE_ERROR = 5e-4, 1e-4

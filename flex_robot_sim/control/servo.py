@@ -44,19 +44,19 @@ DEFAULT_FREQUENCY, DEFAULT_RATIO = 1.0, 0.7
 MIN_FREQUENCY = 0.08  # lowest useful frequency of a closed joint                     [Hz]
 STIFFNESS_RESERVE = 2.0  # stiffness over what the weight needs: for a payload
 FREQUENCY_RESERVE = 1.2  # factor on the frequency that must stay stable
-SLOW_JOINT_FREQUENCY = 0.5  # to which a joint is slowed to keep its damping [Hz]
-MIN_RATIO, MIN_RATIO_SLOW = 0.3, 0.1  # of damping with sampling, above and below it
+SLOW_JOINT_FREQUENCY = 0.5  # lower limit of slowing a joint for its damping [Hz]
+MIN_RATIO, MIN_RATIO_SLOW = 0.3, 0.1  # damping ratio with sampling, above and below this frequency
 SMALLEST_RATIO = 1e-9  # replaces 0, to divide by it
 # over the damping that stops a drive within a period,
 # if efforts are a period late, and if they are not
 MAX_DAMPING_LATE, MAX_DAMPING_PROMPT = 0.35, 0.7
-FREQUENCY_STEP_RATIO = 0.8  # from one trial frequency to the next
+FREQUENCY_STEP_RATIO = 0.8  # ratio of successive trial frequencies
 DAMPING_SHARES = (1.0, 0.5, 0.25)  # of that damping, in trial order
-INTEGRAL_FACTORS = (1.0, 0.7, 0.5, 0.35, 0.25, 0.1)  # on the integral rates, in trial order
+INTEGRAL_FACTORS = (1.0, 0.7, 0.5, 0.35, 0.25, 0.1)  # on integral rates, in trial order
 INTEGRAL_RESERVE = 1.5  # factor on them that must stay stable
 PAYLOAD_RESERVE = 1.7  # factor on weight and inertia of the arm
-MAX_GROWTH = 1e-2  # that counts as stable: rounding errors         [1/s]
-DEFAULT_INTEGRAL_SHARE = 0.2  # of the joint rate, for integral action added by default
+MAX_GROWTH = 1e-2  # growth within rounding errors, which counts as stable [1/s]
+DEFAULT_INTEGRAL_SHARE = 0.2  # share of the joint rate, for default integral action
 MAX_OFFSET_SHARE = 0.1  # offset at rest that triggers it, over hold_tolerance
 MAX_DRY_SHARE = 0.2  # the same, for the stiffness of default gains without integral action
 

@@ -12,8 +12,8 @@ from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.friction import static_frictions
 
 MAX_TURN_ERROR, MAX_SLIDE_ERROR = 0.05, 0.01  # position error of a held joint     [rad, m]
-NOTABLE_SHARE = 0.02  # of these distances, from which on an error has a line
-MOVING_SHARE = 0.02  # of these distances per second, of a joint that still moves      [1/s]
+NOTABLE_SHARE = 0.02  # share of these distances above which an error is reported
+MOVING_SHARE = 0.02  # velocity over these distances, above which a joint still moves  [1/s]
 COUPLING = 2.0  # F / K is exceeded by this factor, as errors of other joints shift weight
 
 

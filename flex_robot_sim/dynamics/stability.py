@@ -15,7 +15,7 @@ from flex_robot_sim.model.arm_model import ArmArrays
 from flex_robot_sim.model.friction import VISCOUS, has_dry_friction, smoothed_slopes_at_rest
 from flex_robot_sim.util.eigenproblem import eigh
 
-RANDOM_POSES = 4  # besides the zero pose: the highest frequency depends on the pose
+RANDOM_POSES = 4  # in addition to the zero pose: the highest frequency depends on the pose
 MIN_DAMPING_RATIO = 1e-7  # below it a mode counts as undamped
 STEP_TOLERANCE = 1e-6  # relative; above the error of the stability boundary
 

@@ -35,8 +35,8 @@ from flex_robot_sim.simulation.loop_timing import LoopTiming
 from flex_robot_sim.util.exceptions import SettingError
 
 DEFAULT_STATE_PERIOD_S = 2e-3  # also the shortest of LQG                                      [s]
-POSES_PER_JOINT = 3  # for joints that change the modes
-MAX_GROWTH = 1e-2  # that counts as stable: rounding errors                           [1/s]
+POSES_PER_JOINT = 3  # grid positions of joints that change the modes
+MAX_GROWTH = 1e-2  # growth within rounding errors, which counts as stable            [1/s]
 
 
 class MeasurementTiming(NamedTuple):

@@ -26,10 +26,10 @@ from flex_robot_sim.util.exceptions import SettingError, shortened
 from flex_robot_sim.util.summary import summarized
 
 SENSORS = ('encoders', 'all')
-BANDWIDTH_STEP, MIN_BANDWIDTH = 0.8, 0.02  # from one to the next; over the first mode
-MIN_DECAY = 0.1  # of the closed loop, over the bandwidth
-MIN_LINK_DECAY = 0.5  # or over that of the links alone, if it is slower
-MOTOR_STRENGTHS = (0.8, 1.25)  # over the nominal ones
+BANDWIDTH_STEP, MIN_BANDWIDTH = 0.8, 0.02  # ratio of trials; minimum over the first mode
+MIN_DECAY = 0.1  # decay rate of the closed loop, over the bandwidth
+MIN_LINK_DECAY = 0.5  # the same, over the decay rate of the links alone, if that is slower
+MOTOR_STRENGTHS = (0.8, 1.25)  # motor efforts of the plants, over the nominal ones
 STIFFNESS_SAMPLES = 5  # stiffnesses of the plants, in addition to the nominal one
 
 

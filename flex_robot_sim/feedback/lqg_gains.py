@@ -24,9 +24,9 @@ from flex_robot_sim.simulation.loop_timing import LoopTiming
 from flex_robot_sim.util.summary import summarized
 
 INTEGRAL_RATE_SHARE = 0.3  # rate of the slow efforts, over the bandwidth
-GAUGE_NOISE = 1.0  # of the gauges, over the curvature of a rigid turn by encoder noise
+GAUGE_NOISE = 1.0  # noise of the gauges, over the curvature of a rigid turn by encoder noise
 REGULARISATION = 1e-9  # process noise of all states, for a regular filter
-REFERENCE_BANDWIDTH = 1.0  # of the reference model, over the first mode
+REFERENCE_BANDWIDTH = 1.0  # bandwidth of the reference model, over the first mode
 REFERENCE_ELASTIC_WEIGHT = 4.0  # weight of elastic motion in it, over (C22)
 
 

@@ -46,20 +46,20 @@ MAX_SENSOR_DELAY = 1000  # periods
 DEFAULT_RATIO = 0.4  # wanted damping ratio of the damped modes
 SUFFICIENT_RATIO = 0.7  # damping ratio to which other modes may be reduced
 MAX_MODE_RATIO = 0.95  # damping ratio below which a motion counts as a mode
-DAMPED_FREQUENCY_RATIO = 1.3  # of damped modes, over the first frequency
+DAMPED_FREQUENCY_RATIO = 1.3  # frequency of damped modes, over the first one
 EXTRA_MODES = 3  # separated by the sensors, in addition to damped ones
 MEAN_RATE_SHARE = 0.01  # rate of the slow mean, over that of the mode
 STARTS = {
     'strain': ((5.0, 0.7, 0.0, 1.0), (8.0, 0.7, 0.3, 1.0), (4.0, 0.7, -0.3, 1.5)),
     'ppf': ((1.2, 0.6, 0.5), (1.0, 0.4, 0.3), (1.5, 0.8, 0.7), (1.3, 0.3, -0.5)),
 }
-MIN_FILTER_RATE = {'strain': 2.0, 'ppf': 0.5}  # over the rate of the mode
-LOSS_WEIGHT, STRICT_FACTOR = 5.0, 10.0  # of the loss of other modes; in the last search
-MAX_EVALUATIONS = 400  # from every start
-MIN_REACHED_SHARE = 0.95  # of the wanted ratio
+MIN_FILTER_RATE = {'strain': 2.0, 'ppf': 0.5}  # filter rate over the rate of the mode
+LOSS_WEIGHT, STRICT_FACTOR = 5.0, 10.0  # weight of other losses; factor in the last search
+MAX_EVALUATIONS = 400  # evaluations of the cost, per start
+MIN_REACHED_SHARE = 0.95  # achieved share of the wanted ratio
 MAX_LOSS = 5e-3  # relative loss of damping of another mode, its uncertainty
-SIMPLEX_STEP = 0.15  # of the first simplex, relative
-TEST_PERIODS, MAX_RESIDUAL = 2.0, 0.013  # of a mode after a push; residual after them
+SIMPLEX_STEP = 0.15  # relative size of the first simplex
+TEST_PERIODS, MAX_RESIDUAL = 2.0, 0.013  # periods of a mode after a push; residual amplitude then
 
 
 @summarized

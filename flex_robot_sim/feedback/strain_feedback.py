@@ -24,7 +24,7 @@ from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.serialization import Serializable
 from flex_robot_sim.util.summary import summarized
 
-FADE_PERIODS = 0.5  # of the first mode, in which it is faded in and out
+FADE_PERIODS = 0.5  # duration of a fade in periods of the first mode
 MAX_CURVATURE = 1e9  # larger curvatures are refused                               [1/m]
 
 

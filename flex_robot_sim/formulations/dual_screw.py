@@ -216,7 +216,7 @@ class DualScrew:
         return DualSampledArm(
             *(
                 writable(column)
-                for column in (  # read-only ones would compile anew
+                for column in (  # read-only ones would be compiled again
                     arrays.parent,
                     arrays.joint,
                     arrays.first,

@@ -24,8 +24,8 @@ from flex_robot_sim.rig.bench.parts import SLIDE, TURN
 from flex_robot_sim.rig.calibration.calibration import Calibration
 from flex_robot_sim.rig.estimation.shape_tracker import sensor_names
 
-MAX_DISTANCE_STDS = 5.0  # of a fitted parameter from its calibrated value
-MAX_MISMATCH_STDS = 3.0  # of gauge gains by forces and by vibration
+MAX_DISTANCE_STDS = 5.0  # distance of a fitted parameter from its calibrated value
+MAX_MISMATCH_STDS = 3.0  # difference of gauge gains by forces and by vibration
 MIN_GAIN_MISMATCH = 0.02  # relative mismatch of gauge gains that always counts as agreement
 
 

@@ -32,13 +32,13 @@ SAMPLES_PER_PERIOD = 20
 MIN_SIZE = 6.0  # vibration over the residual
 MIN_EXPLAINED_VARIANCE = 0.9
 MIN_CYCLES = 1.2  # duration of the vibration; some servos damp it at once
-PHASE_ERROR_PERIODS = 0.005  # of filters and clocks
+PHASE_ERROR_PERIODS = 0.005  # phase errors of filters and clocks
 MAX_RELATIVE_STD = 0.02  # of the frequency
 MIN_FREQUENCY_HZ = 0.2  # of the slowest mode
 BUFFER_DURATION_S = 40.0
 MAX_GAP_S = 0.1  # between samples; a longer gap resets the watch
-MIN_CHANGE_STDS = 3.0  # of the frequency, in its standard deviations
-MAX_PAYLOAD_CHANGE_STDS = 3.0  # from stop to stop, in standard deviations
+MIN_CHANGE_STDS = 3.0  # change of the frequency, in standard deviations
+MAX_PAYLOAD_CHANGE_STDS = 3.0  # change between stops, in standard deviations
 
 
 class ObservedStop(NamedTuple):

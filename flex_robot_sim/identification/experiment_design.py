@@ -45,13 +45,13 @@ NOISE_STD = {
     'acceleration': 2e-2,
 }  # [rad/s, m/s2]
 MIN_SINGULAR_VALUE_RATIO = 1e-10  # smaller ones carry no information
-COMPARISON_DURATION_S = 6.0  # of motions that compare poses
+COMPARISON_DURATION_S = 6.0  # duration of the motions that compare poses
 FINALISTS = 2  # sets of phases whose information is computed
-SHARE_ITERATIONS = 600  # of the shares of lines
+SHARE_ITERATIONS = 600  # iterations of the shares of lines
 VARIANCE_POWER = 4  # the design minimizes the sum of these powers of variances
 MIN_EIGENVALUE_RATIO = 1e-9  # of the information of all lines together
 MIN_FREQUENCY_HZ = 0.2  # of a motion
-MAX_MODES = 4  # of the arm, within the band of a motion
+MAX_MODES = 4  # modes of the arm within the band of a motion
 BAND_RATIO = 1.3  # highest frequency of a motion, over that of the last mode
 MAX_SAMPLING_RATIO = 0.1  # highest frequency of a motion, over the sampling rate
 

@@ -27,9 +27,9 @@ from flex_robot_sim.util.exceptions import UsageError
 
 KINDS = 'gyro', 'acceleration'
 UNITS = {'gyro': 'rad/s', 'acceleration': 'm/s2'}
-DERIVATIVE_SAMPLES = 7  # of the polynomial of a numerical derivative
-MIN_SPREAD_RATIO = 1e-6  # of an axis that moves, over the axis that moves most
-MIN_DISTINCT_VALUES = 32  # of an axis; with fewer, quantization is taken for clipping
+DERIVATIVE_SAMPLES = 7  # samples of the polynomial of a numerical derivative
+MIN_SPREAD_RATIO = 1e-6  # signal of a moving axis, over that of the axis that moves most
+MIN_DISTINCT_VALUES = 32  # values of an axis; with fewer, quantization would count as clipping
 MIN_GRAVITY_RATIO = 0.3  # mean norm of three axes, over gravity
 _CHANNEL = re.compile(rf'(?P<kind>{"|".join(KINDS)})/(?P<link>.+)/(?P<axis>[xyz])')
 

@@ -23,16 +23,16 @@ from flex_robot_sim.identification.parameters import is_gauge
 from flex_robot_sim.identification.sequences import Sequence, moving_imus
 from flex_robot_sim.util.exceptions import FlexRobotSimError
 
-FACTORS = np.geomspace(0.3, 3.3, 11)  # of all stiffnesses together
-SINGLE_FACTORS = np.array([0.7, 0.85, 1.0, 1.18, 1.4])  # of each stiffness
-FINE_FACTORS = np.array([0.92, 0.96, 1.0, 1.04, 1.08])  # of all stiffnesses, at the end
+FACTORS = np.geomspace(0.3, 3.3, 11)  # trial factors of all stiffnesses together
+SINGLE_FACTORS = np.array([0.7, 0.85, 1.0, 1.18, 1.4])  # trial factors of each stiffness
+FINE_FACTORS = np.array([0.92, 0.96, 1.0, 1.04, 1.08])  # the same, at the end
 POWER_FLOOR_RATIO = 1e-5  # over the largest power of a channel: less is noise
 SMOOTHING_LINES = 5  # width of the moving average over a spectrum
 SPECTRUM_DURATION_S = 6.0  # of the log, for spectra
 HORIZON_PERIODS = 5.0, 25.0  # horizons, in periods of the slowest resonance
 ACTIVITY_THRESHOLD = 0.05  # share of the signal energy before the motion counts as begun
 MAX_HORIZON_RATIO = 0.35  # over the duration of the log: longer horizons are skipped
-INITIAL_AMPLITUDE = 0.7  # of each mode at the start, over the measured amplitude
+INITIAL_AMPLITUDE = 0.7  # start amplitude of each mode, over the measured one
 COARSE_STEP_S = 4e-3  # of samples and simulation, on a horizon
 HORIZON_EVALUATIONS = 12  # at most, on a horizon
 HORIZON_TOLERANCE = 1e-2  # relative, of the sum of squares

@@ -36,7 +36,7 @@ MAX_FREQUENCY_DEVIATION = 0.4  # relative to the frequencies of the model
 START_FREQUENCY_RATIOS = np.geomspace(0.7, 1.35, 17)
 DAMPING_FACTOR_BOUNDS = 0.05, 20.0  # over the damping of the model
 MIN_DAMPING_RATIO = 2e-3  # of a model without damping
-COLORED_NOISE_FACTOR = 2.0  # on standard deviations: model errors vibrate as well
+COLORED_NOISE_FACTOR = 2.0  # factor on standard deviations: model errors vibrate as well
 
 
 class RingingModel(NamedTuple):
@@ -95,7 +95,7 @@ def ringing_at_rest(
     time: np.ndarray, signals: np.ndarray, drives: np.ndarray, model: RingingModel, band: float
 ) -> Ringing | None:
     """
-    Return the Ringing of measured signals, or None if they do not determine it.
+    Fit the residual vibration in measured signals; None if they do not determine it.
 
     :param time: even samples (k,) [s]; signals: of gauges, (k, c) [1/m].
     :param drives: their positions, (k, joints) [rad, m], with the low-pass filter of the signals.

@@ -11,7 +11,7 @@ from flex_robot_sim.simulation.simulation import Simulation
 from flex_robot_sim.util.settings import SimulationSettings
 from flex_robot_sim.util.summary import summarized
 
-DEFLECTION_SAMPLES = 40  # of the deflection, in one motion
+DEFLECTION_SAMPLES = 40  # samples of the deflection in one motion
 
 
 @summarized

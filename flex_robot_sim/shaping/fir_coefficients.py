@@ -15,9 +15,9 @@ import numpy as np
 from flex_robot_sim.shaping.poles import check_mode, check_period, pole_of, response_of
 
 EXTRA_SAMPLES = (0, 1, 2, 3)  # beyond the two neighbours of an impulse, in trial order
-MAX_RESPONSE_ERROR = 1e-10  # of the response at a mode
+MAX_RESPONSE_ERROR = 1e-10  # error of the response at a mode
 MAX_DECAY_EXPONENT = 18.0  # within the shaper; beyond it rounding exceeds MAX_RESPONSE_ERROR
-WHOLE_SAMPLE_TOLERANCE = 1e-9  # of a sample: closer impulses lie on it
+WHOLE_SAMPLE_TOLERANCE = 1e-9  # distance over the period: closer impulses count as on the sample
 
 
 def fir_coefficients(

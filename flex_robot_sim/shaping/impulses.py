@@ -31,11 +31,11 @@ from flex_robot_sim.util.settings import Settings, setting
 
 NO_SHAPER, SI, AUTO = 'none', 'si', 'auto'  # SI: for bands of frequencies; AUTO: the recommended
 TOLERANCE = 0.05  # residual vibration of extra insensitive shapers, the usual value
-DAMPING_STEP = 0.03  # of damping ratios in the continuation of (S4)
+DAMPING_STEP = 0.03  # step of the damping ratio in the continuation of (S4)
 MAX_DAMPING = 0.3  # damping ratio up to which extra insensitive shapers exist
 MIN_AMPLITUDE = 1e-12  # smaller impulses are removed
-MAX_EXPONENT = 300.0  # of exponential functions whose products stay finite
-MAX_IMPULSES = 100_000  # of shapers in series, whose numbers of impulses multiply
+MAX_EXPONENT = 300.0  # exponent for which products of exponentials stay finite
+MAX_IMPULSES = 100_000  # impulses of shapers in series; their numbers multiply
 
 Impulses = tuple[np.ndarray, np.ndarray]  # times [s] and amplitudes, (k,) each
 

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from flex_robot_sim.model.arguments import array_or_nan
 from flex_robot_sim.util.exceptions import SettingError
 
-MAX_PERIOD_CHANGE = 1e-6  # of evenly spaced times, over their period
+MAX_PERIOD_CHANGE = 1e-6  # deviation of evenly spaced times, over their period
 
 
 class ShapedPositions(NamedTuple):

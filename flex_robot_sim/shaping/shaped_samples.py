@@ -20,8 +20,8 @@ from flex_robot_sim.shaping.impulses import Shaper
 from flex_robot_sim.shaping.sampled_positions import checked_samples, convolved_samples
 from flex_robot_sim.util.exceptions import SettingError, shortened
 
-SAME_TIME = 1e-12  # over the duration: closer knots are merged
-MAX_PATH_SAMPLES = 150  # of each path in `path_deviation`
+SAME_TIME = 1e-12  # distance over the duration: closer knots are merged
+MAX_PATH_SAMPLES = 150  # samples of each path in `path_deviation`
 
 
 def shaped_samples(shaper: Shaper, samples: ArrayLike, period: float) -> np.ndarray:

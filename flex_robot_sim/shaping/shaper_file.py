@@ -14,7 +14,7 @@ from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.files import checksum, open_atomic, read_bytes
 
 KIND = 'flex_robot_sim shaper 1'
-MAX_FILE_BYTES = 16 * 2**20  # of a file that is read                                       [bytes]
+MAX_FILE_BYTES = 16 * 2**20  # size limit of a file                                         [bytes]
 
 
 def write_shaper(

@@ -19,8 +19,8 @@ from flex_robot_sim.util.exceptions import SettingError, shortened
 
 TIMES_PER_PERIOD = 24  # grid times in a period of the fastest mode
 MAX_TIMES = 160  # number of grid times
-POLYGON_CORNERS = 16  # of the polygon that replaces the circle of the tolerance
-BISECTIONS = 7  # of the range of durations
+POLYGON_CORNERS = 16  # corners of the polygon inside the circle of the tolerance
+BISECTIONS = 7  # bisections of the range of durations
 MIN_GRID_AMPLITUDE = 1e-5  # smaller amplitudes of the linear program are noise
 
 

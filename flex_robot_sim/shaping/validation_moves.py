@@ -31,9 +31,9 @@ from flex_robot_sim.util.summary import summarized
 
 MIN_MOVES = 16  # number of moves
 MAX_SPEED_SHARE = 0.6  # peak velocity, over the limit of the description
-MAX_JOINT_TRAVEL = 1.5  # of a joint between automatic poses  [rad, m]
-PEAK_TO_MEAN_VELOCITY = 1.5  # of a trapezoid of three equal parts
-MIN_PERIODS = 1.0  # of the slowest mode, in a move
+MAX_JOINT_TRAVEL = 1.5  # travel of a joint between automatic poses  [rad, m]
+PEAK_TO_MEAN_VELOCITY = 1.5  # peak over mean velocity of a trapezoid of three equal parts
+MIN_PERIODS = 1.0  # duration of a move, in periods of the slowest mode
 PERIODS_WITHOUT_LIMITS = 2.0  # the same without velocity limits
 STEPS_PER_PERIOD = 16  # steps in the period of the fastest mode
 MIN_STEP_S, MAX_STEP_S = 5e-4, 4e-3  # [s]

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from flex_robot_sim.util.exceptions import SweepError, UsageError
 
 REQUIREMENT = 'distributed>=2022.2'  # as in setup.py
-CONNECT_TIMEOUT_S = 10.0  # for an answer of the scheduler               [s]
+CONNECT_TIMEOUT_S = 10.0  # for a response of the scheduler              [s]
 TIMEOUT_ERRORS = (OSError, TimeoutError, asyncio.TimeoutError)  # three types before 3.11
 WORKER_TIMEOUT_S = 60.0  # without any worker                            [s]
 

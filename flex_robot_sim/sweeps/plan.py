@@ -41,7 +41,7 @@ NO_MOTION_NOTE = (
     'no run goes anywhere, as "to" is where it starts: figures tell at most how a '
     'load sags. Give "to", or vary JOINT.to.'
 )
-ROUNDING = 1e-9  # of a limit with few digits                       [rad, m]
+ROUNDING = 1e-9  # rounding of a limit with few digits              [rad, m]
 NON_NEGATIVE = ('within', 'payload', 'servo_stiffness', 'servo_damping')
 
 

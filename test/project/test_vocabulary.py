@@ -2,6 +2,7 @@
 
 import ast
 import re
+import tokenize
 
 import pytest
 from page_sentences import sentences, without_code, word_count
@@ -129,6 +130,19 @@ PAGES = [
     'CHANGELOG.rst',
     *sorted(str(path.relative_to(ROOT)) for path in (ROOT / 'docs').rglob('*.md')),
 ]
+# the same of comments and docstrings
+IN_COMMENTS = {
+    r'who(?:ever|m)?|(?:no|some|any|every)body': 'the component, you',
+    r'besides?': 'next to, in parallel with, compared with',
+    r'likewise': 'the same applies to',
+    r'rang|rings(?! of)|ringing(?!_)': 'residual vibration, vibrates',
+    r'told|tells?|telling': 'determines, reports, prints',
+    r'lent|lends?|laden|felt': 'the verb of the API',
+    r'judges?|judged|judging': 'reference, independent check',
+    r'sees|one another': 'measures, receives; each other',
+    r'at will|for good|in vain|anew': '(leave out)',
+}
+PROGRAMS = ['flex_robot_sim', 'benchmarks', 'docs', 'examples', 'launch']
 MAX_WORDS = 25  # of a sentence
 
 
@@ -210,3 +224,42 @@ def test_old_words_and_long_sentences_are_found():
     ]
     text = f'# A heading\n\n- One. {"word " * 26}end [with a link](to/a%20page.md).\n\n| a | b |\n'
     assert [(line, word_count(one)) for line, one in sentences(text)] == [(3, 1), (3, 30)]
+
+
+def comments(path):
+    """Yield (line, text) of each comment and of each line of a docstring of a module."""
+    with tokenize.open(path) as file:
+        for token in tokenize.generate_tokens(file.readline):
+            if token.type == tokenize.COMMENT:
+                yield token.start[0], token.string
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    for node in ast.walk(ast.parse(path.read_text('utf-8'))):
+        if isinstance(node, documented) and ast.get_docstring(node) is not None:
+            docstring = node.body[0]
+            yield from enumerate(docstring.value.value.splitlines(), docstring.lineno)
+
+
+def old_words_of_comments(path):
+    """Return a line for each word in comments and docstrings that has a better one."""
+    return [
+        f'{path.name}:{line}: {word}: write {better}'
+        for line, text in comments(path)
+        for pattern, better in IN_COMMENTS.items()
+        for word in re.findall(rf'\b(?:{pattern})\b', text, re.IGNORECASE)
+    ]
+
+
+@pytest.mark.parametrize('folder', PROGRAMS)
+def test_comments_and_docstrings_have_words_of_the_field(folder):
+    paths = sorted((ROOT / folder).rglob('*.py'))
+    assert [line for path in paths for line in old_words_of_comments(path)] == []
+    assert paths
+
+
+def test_an_old_word_in_a_comment_or_a_docstring_is_found(tmp_path):
+    path = tmp_path / 'arm.py'
+    path.write_text('"""An arm.\n\nIt rings.\n"""\n\nrings = \'who\'  # told by a log\n')
+    assert [line.partition(': write')[0] for line in old_words_of_comments(path)] == [
+        'arm.py:6: told',
+        'arm.py:3: rings',
+    ]
