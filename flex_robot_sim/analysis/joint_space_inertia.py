@@ -12,10 +12,10 @@ import numpy as np
 from flex_robot_sim.dynamics.forward_dynamics import inverse_dynamics
 from flex_robot_sim.model.arm_model import ArmModel, make_workspace
 
-DEFAULT_POSE_COUNT = 24  # in addition to the middle of the range
+DEFAULT_POSE_COUNT = 24  # poses in addition to the middle of the range
 DEFAULT_ROTARY_RANGE = np.pi  # to either side, of a rotary joint without stops           [rad]
 DEFAULT_LINEAR_RANGE = 1.0  # to either side, of a prismatic joint without stops          [m]
-RANGE_RATIO = 0.98  # of the range in use: contact with a stop adds a spring
+RANGE_RATIO = 0.98  # share of the range in use: contact with a stop adds a spring
 
 
 class JointSpaceInertia(NamedTuple):

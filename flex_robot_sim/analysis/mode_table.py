@@ -24,10 +24,10 @@ from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.summary import summarized
 
 RINGS = 0.5  # damping ratio below which a mode counts as oscillating
-SHARE = 0.25  # of the largest vibration, below which a mode is left out
+SHARE = 0.25  # share of the largest vibration, below which a mode is omitted
 AXIS_POSITIONS = 21, 7  # positions of the most, and of the second most influential joint
-REFINEMENT = 4  # of these positions in the table, by interpolation
-PATH_POSITIONS = 5  # on a straight path
+REFINEMENT = 4  # factor on these positions in the table, by interpolation
+PATH_POSITIONS = 5  # positions on a straight path
 MIN_FREQUENCY_CHANGE = 0.01  # relative, over the range of a joint in the table
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import signal
 from scipy.optimize import curve_fit, least_squares
 
-SEGMENTS = 8  # of the spectrum, overlapping by half
+SEGMENTS = 8  # segments of the spectrum, overlapping by half
 MIN_PEAK_RATIO = 8.0  # power of a resonance over its surroundings
 MIN_SIDE_LINES = 12  # lines of the spectrum to either side that are its surroundings
 MIN_FLANK_RATIO = 12.0  # power of a resonance over the flank of a larger one
@@ -20,9 +20,9 @@ MAX_POWER_RATIO = 1e4  # power of the largest resonance over that of the least
 MIN_DECAY = 1.6  # amplitude ratio for which MIN_EXPLAINED_VARIANCE suffices
 MIN_RISING_DECAY = 6.0  # amplitude ratio if the vibration rises again later
 MIN_CYCLES = 4  # of a decay
-MIN_EXPLAINED_VARIANCE = 0.95  # by a fit of a decay
+MIN_EXPLAINED_VARIANCE = 0.95  # explained by a fit of a decay
 MAX_RESIDUAL_RATIO = 0.1  # residual amplitude over log decay, for decays below MIN_DECAY
-MAX_ENVELOPE_STD = 0.4  # of the logarithm of the envelope from a line
+MAX_ENVELOPE_STD = 0.4  # deviation of the logarithm of the envelope from a line
 MAX_RELATIVE_STD = 0.05  # of the frequency of a resonance
 MAX_TILT = 4.0  # exponent of frequency in the tilt of a resonance
 MAX_MODES = 4

@@ -13,7 +13,7 @@ from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.util.exceptions import SettingError
 
 BEAM_POSITIONS = 33  # compared positions along a beam
-SHAPE_TOLERANCE = 1e-12  # of equal shape functions, over the largest displacement
+SHAPE_TOLERANCE = 1e-12  # difference of equal shape functions, over the largest displacement
 
 
 def refuse_other_structure(arm: ArmModel, other: ArmModel) -> None:

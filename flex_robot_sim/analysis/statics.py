@@ -25,7 +25,7 @@ from flex_robot_sim.util.summary import summarized
 
 MAX_CORRECTION = 0.5  # of one Newton step                                            [rad]
 MIN_LOAD_STEP = 1 / 2048  # share of all loads
-MAX_CORRECTIONS = 50  # before the load step is reduced
+MAX_CORRECTIONS = 50  # corrections before the load step is reduced
 MAX_SETTLING_STEPS = 500  # of free drives
 SOFTEST = 1e-9  # stiffness that counts as none, over the largest
 SETTLED = 1e-12  # residual over the largest one so far

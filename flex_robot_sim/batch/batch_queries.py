@@ -30,7 +30,7 @@ from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.friction import has_dry_friction
 from flex_robot_sim.simulation.queries import carried_body
 
-STEPS_PER_QUERY = 1  # of similar cost, to share the work among threads
+STEPS_PER_QUERY = 1  # steps of similar cost, to share the work among threads
 
 
 class BatchQueries:

@@ -14,7 +14,7 @@ from flex_robot_sim.util.exceptions import UsageError
 
 EMULATOR = 'emulator'
 LOG_PERIOD_S = 1e-3  # sampling period of the log of a simulated arm
-SIMULATION_STEP_S = 1e-4  # as short as those of a fit, which identifies longer ones as another arm
+SIMULATION_STEP_S = 1e-4  # as short as in a fit, because longer steps bias the parameters
 LOST_TIME_WARNING_S = 0.1  # an emulated bench that lost more time prints a note
 KINDS = ('fourier', 'decay', 'sweep', 'multisine')
 

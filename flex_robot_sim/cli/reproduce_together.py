@@ -29,7 +29,7 @@ ORDER = (
     'rig',
 )
 MAX_PROCESSES = 4  # in parallel; each takes half a gigabyte
-SHARE_PREFIX = 'share '  # of a line that reports progress
+SHARE_PREFIX = 'share '  # prefix of a line that reports progress
 CHILD_PROGRAM = 'import sys; from flex_robot_sim.start import main; sys.exit(main())'
 
 ShareCallback = Callable[[str, float], None]  # called with an experiment and its share done

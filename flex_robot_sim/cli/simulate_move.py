@@ -37,7 +37,7 @@ from flex_robot_sim.simulation.simulation import Simulation
 from flex_robot_sim.util.exceptions import UsageError
 
 SHAPER_KINDS = CONTROLLER_SHAPERS[1:]  # all but none
-BY_POSE_SUFFIX = ' by pose'  # of names in `flexsim shape`; here all shapers follow the pose
+BY_POSE_SUFFIX = ' by pose'  # suffix of names in `flexsim shape`; here all shapers follow the pose
 POSE_COUNT = 6  # along a move, at which modes are computed
 MAX_EFFECTIVE_RESIDUAL = 0.5  # residual ratio below which a shaper or feedback has an effect
 MAX_REFERENCE_STEPS = 200_000  # of a move that is also simulated without shaper and feedback

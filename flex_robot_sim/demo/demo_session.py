@@ -13,11 +13,11 @@ from flex_robot_sim.dynamics.parallel_warmup import progress
 from flex_robot_sim.system.processes import CONTROLLER, RECORDER, VIEW, Program, command
 from flex_robot_sim.util.exceptions import FlexRobotSimError
 
-POLL_PERIOD_S = 0.1  # of programs, signals and the clock
+POLL_PERIOD_S = 0.1  # period of polls of programs, signals and the clock
 PROGRAM_TIMEOUT_S = 45.0  # of the start of a program
 COMPILATION_TIMEOUT_S = 600.0  # of the start if each program may compile first, on a busy machine
 LAST_FIGURES_TIMEOUT_S = 0.5  # of the last diagnostics of an interrupted run
-FIGURES_TIMEOUT = 20.0  # without diagnostics of the dynamics, which come every second [s]
+FIGURES_TIMEOUT = 20.0  # without diagnostics of the dynamics, published every second [s]
 TIME_TOLERANCE = 0.05  # of the simulated time of a run                              [s]
 
 EXHAUSTED = object()

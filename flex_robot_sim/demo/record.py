@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-TRACK_ROWS = 16384  # of a track; an even number
+TRACK_ROWS = 16384  # rows of a track; an even number
 MAX_LATENESS_S = 0.05  # a simulation drops time beyond this lateness
 LATENESS_WINDOW = 50  # states of which the earliest counts as on time
 

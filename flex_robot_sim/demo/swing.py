@@ -24,14 +24,14 @@ from flex_robot_sim.simulation.loop_timing import one_period_late
 from flex_robot_sim.util.exceptions import UsageError
 
 MAX_SWING = {'rad': 0.6, 'm': 0.3}  # to either side, by the unit of the joint
-SWING_SHARE = 0.35  # of half the range of a joint
+SWING_SHARE = 0.35  # swing over half the range of a joint
 GRAVITY_EFFORT_SHARE = 0.6  # share of a motor limit for gravity
 MOTION_EFFORT_SHARE = 0.5  # share of the remaining effort for the motion
 VELOCITY_SHARE = 0.9  # share of the velocity limit
 MAX_BENDING_RATIO = 0.06  # acceleration over the square of the first natural rate: a link
 # that turns like this bends by about this share of its length
 MIN_DURATION_S = 0.5  # of a swing
-PEAK_ACCELERATION = 10 / math.sqrt(3)  # of a minimum-jerk motion, over d/T**2
+PEAK_ACCELERATION = 10 / math.sqrt(3)  # peak acceleration of minimum jerk, over d/T**2
 START_REST_S = 1.0  # rest before the first swing
 REST_PERIODS = 8  # of the first mode in a rest, at least
 REST_DECAYS = 3  # decay times of a joint in a rest, at least
@@ -39,7 +39,7 @@ MIN_REST_S, MAX_REST_S = 1.5, 20.0  # [s]
 SERVO_RATIO = 2.5  # frequency of a closed joint over that of the first mode: drives
 # that yield would damp the vibration of the links
 MIN_SERVO_HZ, MAX_SERVO_HZ = 2.5, 8.0  # and that of a stiff one                            [Hz]
-SAMPLING = one_period_late(4e-3)  # of commands that arrive, some being late
+SAMPLING = one_period_late(4e-3)  # period of received commands, some of which are late
 
 
 class Swing(NamedTuple):

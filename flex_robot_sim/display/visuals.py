@@ -10,8 +10,8 @@ from flex_robot_sim.description.document import XmlElement
 from flex_robot_sim.description.links import ElasticBeam
 from flex_robot_sim.description.urdf import turned_by
 
-MAX_PART_LENGTH = 0.25  # over the beam length: longer shapes belong to the beam
-MIN_BEAM_LENGTH = 0.8  # over the beam length: such shapes determine the section
+MAX_PART_LENGTH = 0.25  # length over that of the beam: longer shapes belong to the beam
+MIN_BEAM_LENGTH = 0.8  # length over that of the beam: such shapes determine the section
 MAX_BEAM_ANGLE_RAD = 0.02  # between the axis of such a shape and the beam
 
 

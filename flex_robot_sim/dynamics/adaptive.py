@@ -20,7 +20,7 @@ from flex_robot_sim.dynamics.monitors import Watch, note_validity
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.model.arm_model import ArmArrays, Workspace
 
-RELATIVE_TOLERANCE = 1e-10  # of the error of one inner step
+RELATIVE_TOLERANCE = 1e-10  # tolerance of one inner step
 ABSOLUTE_TOLERANCE = 1e-12  # of the error of one inner step                   [rad, m, per s; J]
 MIN_STEP_RATIO = 1e-9  # of an inner step over the outer one; below it the integration fails
 

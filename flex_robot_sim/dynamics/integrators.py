@@ -34,9 +34,9 @@ MAX_ITERATIONS = 12  # before a step is halved
 UNRELAXED_ITERATIONS = 3  # joint forces are solved with locked neighbours
 STEP_GROWTH_ITERATIONS = 6  # the next substep may be longer after fewer
 MAX_EVALUATIONS = 400  # per step; then one substep covers the remainder
-MAX_RATIO_FOR_REUSE = 0.1  # of squared changes; below it factors are reused
-MIN_RATIO_FOR_COUPLED_DAMPING = 1e-2  # of squared changes
-CG_ITERATIONS_PER_EVALUATION = 6  # of coupled dampers, in the same time
+MAX_RATIO_FOR_REUSE = 0.1  # ratio of squared changes; below it factors are reused
+MIN_RATIO_FOR_COUPLED_DAMPING = 1e-2  # ratio of squared changes
+CG_ITERATIONS_PER_EVALUATION = 6  # iterations of coupled dampers in the time of an evaluation
 MIN_SUBSTEP_RATIO = 2.0**-12  # over the step
 NON_FINITE_EFFORT = -1  # instead of a number of events
 

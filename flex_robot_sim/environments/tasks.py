@@ -15,7 +15,7 @@ import numpy as np
 
 PUSH_DURATION_S = 0.1  # of a push in the task `disturbance`                          [s]
 UNIT_TIP_SPEED = 0.1  # speed of a tip relative to its link, of cost 1           [m/s]
-MAX_TIP_SPEED = 1e3  # at which the cost of a tip saturates; beyond, it is lost  [m/s]
+MAX_TIP_SPEED = 1e3  # above it the cost of a tip saturates, and the arm is lost [m/s]
 UNIT_ERROR = 0.05  # position error of a joint, of cost 1         [rad, m]
 
 

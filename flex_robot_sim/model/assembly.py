@@ -26,7 +26,7 @@ from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.read_only import make_read_only
 
 COUPLINGS = ('shortening', 'zero_order')
-STOP_FREQUENCY = 40.0  # of the carried links against the stop of their joint  [Hz]
+STOP_FREQUENCY = 40.0  # of the moving links against the stop of their joint   [Hz]
 STOP_DEPTH = 1e-3  # penetration that raises the damping of a stop to full  [rad, m]
 GRAVITY = (0.0, 0.0, -9.81)
 

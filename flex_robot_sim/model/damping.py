@@ -21,7 +21,7 @@ from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.model.arm_model import ArmArrays
 from flex_robot_sim.util.eigenproblem import block_diagonal
 
-MAX_DAMPED_MODES = 40  # with the exact ratio; higher modes are damped more
+MAX_DAMPED_MODES = 40  # modes with the exact ratio; higher modes are damped more
 MAX_DENSE_COORDINATES = 400  # up to this number, all modes are computed
 
 

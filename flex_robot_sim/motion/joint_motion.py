@@ -27,7 +27,7 @@ BERNSTEIN = {
     )
     for degree in (4, 5)
 }
-NEGLIGIBLE = 1e-300  # over the largest coefficient
+NEGLIGIBLE = 1e-300  # coefficient over the largest one
 
 
 class Motion:

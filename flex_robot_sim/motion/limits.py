@@ -8,8 +8,8 @@ from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.motion.joint_motion import Motion
 from flex_robot_sim.util.exceptions import SettingError
 
-STOP_MARGIN = 1e-3  # of a target beyond a stop, for an arm that leans on it    [rad, m]
-VELOCITY_MARGIN = 1.02  # of interpolation between points at the velocity limit, over it
+STOP_MARGIN = 1e-3  # distance of a target beyond a stop, for an arm in contact [rad, m]
+VELOCITY_MARGIN = 1.02  # factor on the limit, for interpolation between points at the limit
 PEAK_VELOCITY = 15 / 8  # of a minimum-jerk motion, over its mean velocity
 
 

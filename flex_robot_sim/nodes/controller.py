@@ -38,9 +38,9 @@ from flex_robot_sim.simulation.loop_timing import LoopTiming, one_period_late
 from flex_robot_sim.simulation.simulation import Simulation
 from flex_robot_sim.util.exceptions import CommandError, FlexRobotSimError
 
-WATCHDOG_PERIOD_S = 0.02  # of checks of the age of the newest state
+WATCHDOG_PERIOD_S = 0.02  # period of checks of the age of the newest state
 TARGET_RATE_HZ = 50.0  # of ~/target
-OFFSET_TOLERANCE_S = 0.01  # of the time of stamps minus that of the simulation
+OFFSET_TOLERANCE_S = 0.01  # change of the offset between the times of stamps and simulation
 
 
 class ControllerNode(Node):

@@ -27,8 +27,8 @@ from flex_robot_sim.ros.node_runner import make_executor, spin_once
 from flex_robot_sim.ros.topics import topic_words
 from flex_robot_sim.util.exceptions import CommandError
 
-RETRY_PERIOD_S = 0.5  # after which a service without an answer is called again
-MAX_EXTRAPOLATION_S = 2.0  # of simulated time beyond the newest diagnostics
+RETRY_PERIOD_S = 0.5  # time until a service without a response is called again
+MAX_EXTRAPOLATION_S = 2.0  # extrapolated time after the newest diagnostics
 
 
 @contextmanager

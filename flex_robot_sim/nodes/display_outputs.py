@@ -30,7 +30,7 @@ SHAPES = {'box': Marker.CUBE, 'cylinder': Marker.CYLINDER}
 MAX_PATH_POINTS = 500  # of the tool path
 PATH_SPACING_RATIO, PATH_WIDTH_RATIO = 2e-3, 3e-3  # relative to the reach of the arm
 PATH_COLOUR = (0.20, 0.60, 0.86, 0.9)
-CLEAN_UP_TIME_S = 1.0  # in which markers of other publishers are deleted
+CLEAN_UP_TIME_S = 1.0  # duration of the deletion of markers of other publishers
 
 
 class DisplayOutputs:

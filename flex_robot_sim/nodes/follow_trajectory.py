@@ -25,7 +25,7 @@ from flex_robot_sim.util.exceptions import FlexRobotSimError, plain
 
 CHECK_PERIOD = 0.02  # between two checks of the running goal                          [s]
 CHECKS_PER_FEEDBACK = 3
-SERVER_TIMEOUT_S = 2.0  # in which the action server of the controller is found
+SERVER_TIMEOUT_S = 2.0  # for the discovery of the action server of the controller
 SUCCEEDED = 4  # value of action_msgs/GoalStatus
 Report = Callable[[Callable[[Any], Any]], None]
 

@@ -17,11 +17,11 @@ REST_DISTANCE = 1e-3  # from the last set point, of a joint at rest             
 REST_TIME_S = math.pi * REST_DISTANCE / REST_VELOCITY
 """For which both hold at a stop: half a period of the slowest vibration that is still faster."""
 ARRIVAL_DISTANCE = 1e-6  # between the controller's target and the goal              [rad, m]
-MIN_TRAVEL = 0.01  # of a joint that has to move, if its goal is further away [rad, m]
-MIN_TRAVEL_SHARE = 0.5  # of the way to a goal that a joint has to move
-SAG_REST_TIME_S = 1.0  # for which joints that rest further from their set points stay there
-SETTLE_TIMEOUT_S = 10.0  # in which joints come to rest, or reach a goal without a time
-STATES_TIMEOUT_S = 1.0  # in which joint states arrive after the end
+MIN_TRAVEL = 0.01  # travel of a joint, if its goal is further away           [rad, m]
+MIN_TRAVEL_SHARE = 0.5  # minimum travel over the distance from the goal
+SAG_REST_TIME_S = 1.0  # rest time of joints that rest further from their set points
+SETTLE_TIMEOUT_S = 10.0  # for joints to come to rest, or to reach a goal without a time
+STATES_TIMEOUT_S = 1.0  # for joint states to arrive after the end
 TARGET_TIMEOUT_S = 0.2  # after which the controller's target is unknown
 
 

@@ -23,7 +23,7 @@ from flex_robot_sim.util.exceptions import UsageError
 SHARED_TOPICS = DIAGNOSTICS.name, '/parameter_events', '/rosout', '/tf', '/tf_static'
 QUEUE_DEPTH = 1000  # messages queued for a slow subscriber
 DISCOVERY_TIME_S = 1.0  # for the discovery of subscribers and other publishers
-POLL_PERIOD_S = 0.2  # of checks for other nodes, and of the progress line
+POLL_PERIOD_S = 0.2  # period of checks for other nodes, and of the progress line
 SETTLE_TIME_S = 0.5  # for the discovery of all endpoints of a new subscriber
 NODE_NAME_TIMEOUT_S = 3.0  # for the discovery of the node name of a subscriber
 UNKNOWN_NODE_NAME = 'NODE_NAME_UNKNOWN'  # reported by ROS until the name is discovered

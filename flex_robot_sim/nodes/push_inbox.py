@@ -12,7 +12,7 @@ from flex_robot_sim.ros.message_limits import subscribe_short
 from flex_robot_sim.ros.reporting import carry_out, log
 from flex_robot_sim.ros.topics import PUSH
 
-CHECK_PERIOD_S = 0.1  # of the age of pushes
+CHECK_PERIOD_S = 0.1  # period of checks of the age of pushes
 
 
 class PushInbox:

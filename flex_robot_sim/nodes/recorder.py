@@ -28,7 +28,7 @@ from flex_robot_sim.ros.node_parameters import Parameters
 from flex_robot_sim.ros.topics import CLOCK, DIAGNOSTICS, Quality
 from flex_robot_sim.util.exceptions import UsageError
 
-POLL_PERIOD_S = 0.2  # of topic discovery and flushing
+POLL_PERIOD_S = 0.2  # period of topic discovery and flushing
 SHARED_TOPICS = CLOCK.name, DIAGNOSTICS.name, '/tf', '/tf_static'  # recorded in any namespace
 ROS_INTERNAL_TOPICS = '/parameter_events', '/rosout'  # recorded only if named
 QUEUE_DEPTH = 1000  # messages queued while the disk is busy

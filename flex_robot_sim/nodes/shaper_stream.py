@@ -25,7 +25,7 @@ from flex_robot_sim.util.exceptions import CommandError, FlexRobotSimError, Sett
 KINDS = {'commands': FLOATS, 'joint_state': JOINT_STATE, 'joint_trajectory': JOINT_TRAJECTORY}
 # size limit of a message per joint, in numbers; a name takes the space of several
 NUMBERS_PER_JOINT = {'commands': 1, 'joint_state': 64, 'joint_trajectory': 64}
-SET_POINT_TIMEOUT_S = 0.5  # after which an arm at rest gets no more set points
+SET_POINT_TIMEOUT_S = 0.5  # time until the set points for an arm at rest end
 
 
 class ShaperStream:

@@ -17,7 +17,7 @@ from rclpy.node import Node
 from flex_robot_sim.realtime.loop import FAILED, RUNNING, SimulationLoop
 from flex_robot_sim.util.exceptions import FlexRobotSimError
 
-MAX_STEPS_PER_CALL = 100  # after which the simulation processes other requests
+MAX_STEPS_PER_CALL = 100  # steps until the simulation processes other requests
 FEATURES = (
     'SIMULATION_RESET',
     'SIMULATION_RESET_STATE',

@@ -27,7 +27,7 @@ from flex_robot_sim.ros.trajectory_messages import (
 )
 from flex_robot_sim.util.exceptions import CommandError, FlexRobotSimError
 
-STATUS_PERIOD_S = 0.01  # of publishing new states of trajectories
+STATUS_PERIOD_S = 0.01  # period of publishing new states of trajectories
 
 
 class TrajectoryInbox:

@@ -37,11 +37,11 @@ from flex_robot_sim.shaping.trajectory_shaper import (
 )
 from flex_robot_sim.util.exceptions import CommandError, SettingError
 
-MIN_LEAD_S = 0.02  # from the request to the first point that may differ
+MIN_LEAD_S = 0.02  # time from the request to the first point that may differ
 DELIVERY_S = 0.005  # from publishing until the controller has planned a trajectory
 DELIVERY_PER_POINT_S = 5e-6
-LEAD_DECAY = 0.8  # of the longest working time, from one trajectory to the next
-MAX_ATTEMPTS = 6  # to shape a trajectory, each with a longer lead
+LEAD_DECAY = 0.8  # decay of the longest computing time, per trajectory
+MAX_ATTEMPTS = 6  # attempts to shape a trajectory, each with a longer lead
 STOP_LEADS = 4  # in lead times: a motion that ends within this time needs no stop
 MAX_STATES = 100  # reported states that are stored
 

@@ -22,7 +22,7 @@ from flex_robot_sim.ros.topics import Topic
 from flex_robot_sim.util.exceptions import CommandError, FlexRobotSimError
 from flex_robot_sim.viewer.observed import ObservedArm, Status
 
-STATUS_TIMEOUT_S = 3.5  # after which a status that is published once a second is discarded
+STATUS_TIMEOUT_S = 3.5  # age at which a status, published once a second, is discarded
 LEVEL_NAMES = {level: name for name, level in LEVELS.items()}
 
 

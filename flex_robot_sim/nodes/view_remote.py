@@ -20,8 +20,8 @@ from flex_robot_sim.ros.conversions import set_vector
 from flex_robot_sim.ros.endpoints import advertise, make_client
 from flex_robot_sim.viewer.remote import Command
 
-AVAILABILITY_PERIOD_S = 0.5  # of the check for services and subscribers
-REFRESH_PERIOD_S = 3.0  # of reading parameters
+AVAILABILITY_PERIOD_S = 0.5  # period of the check for services and subscribers
+REFRESH_PERIOD_S = 3.0  # period of reading parameters
 ANSWER_TIMEOUT_S = 5.0  # of a service call
 SERVICES = {
     Command.PAUSE: services.PAUSE,

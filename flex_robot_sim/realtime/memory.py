@@ -11,7 +11,7 @@ import ctypes
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # parameters of mallopt
 MAX_BLOCK = 32 << 20  # larger blocks always come from the operating system         [bytes]
 NO_LIMIT = (1 << 31) - 1
-MADV_HUGEPAGE, HUGE_PAGE = 14, 2 << 20  # of Linux; the size is that of most processors
+MADV_HUGEPAGE, HUGE_PAGE = 14, 2 << 20  # constants of Linux; the size is that of most processors
 
 
 def reserve_memory(size: int, count: int) -> None:

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 from flex_robot_sim.util.exceptions import UsageError
 
-MAX_CHUNK_VARIABLE = 'FLEX_ROBOT_SIM_MAX_CHUNK_MB'  # of the environment
-DEFAULT_MAX_CHUNK_MB = 64  # of one chunk or record, in addition to the size of the file
+MAX_CHUNK_VARIABLE = 'FLEX_ROBOT_SIM_MAX_CHUNK_MB'  # name of the environment variable
+DEFAULT_MAX_CHUNK_MB = 64  # size of one chunk or record, in addition to that of the file
 MAX_TOTAL_PER_CHUNK_LIMIT = 4  # ratio of all chunks together to the limit of one
 MAX_TOTAL_PER_FILE_SIZE = 64  # added multiple of the file size
 BLOCK_SIZE = 2**20  # unpacked at a time [bytes]

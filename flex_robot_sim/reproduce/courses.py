@@ -22,7 +22,7 @@ from flex_robot_sim.reproduce.simulated_motion import (
 from flex_robot_sim.util.exceptions import SettingError
 
 PAPER_FORMULATIONS = tuple(name for name in FORMULATIONS if name != 'recursion')
-LINEARISED = ('dual_screw',)  # in the elastic coordinates; they differ by design
+LINEARISED = ('dual_screw',)  # linearised in the elastic coordinates; they differ by design
 ROUNDING_TOLERANCE = 1e-9  # ranges and times below it count as zero   [rad, m, s]
 COMPLETED, STOPPED, UNSUPPORTED = 'through', 'until', 'cannot'
 

@@ -23,7 +23,7 @@ from flex_robot_sim.ros.node_settings import NodeSettings
 from flex_robot_sim.ros.security import is_security_enabled
 from flex_robot_sim.util.exceptions import FlexRobotSimError, SettingError, shortened
 
-SWITCH_INTERVAL_S = 1e-4  # between threads; the default of Python, 5 ms, is five periods
+SWITCH_INTERVAL_S = 1e-4  # between switches of threads; Python's default, 5 ms, is five periods
 LOG_PERIOD_S = 5.0  # between two lines about callbacks that fail
 
 

@@ -21,7 +21,7 @@ from flex_robot_sim.ros.node_settings import RobotSettings
 from flex_robot_sim.ros.robot_source import when_arm_is_known
 from flex_robot_sim.util.settings import Settings
 
-SWITCH_INTERVAL_S = 5e-3  # between threads, the default of Python
+SWITCH_INTERVAL_S = 5e-3  # between switches of threads, the default of Python
 
 
 class PollingNode(Node):

@@ -14,7 +14,7 @@ from flex_robot_sim.ros.endpoints import advertise, make_timer
 from flex_robot_sim.ros.topics import Topic
 from flex_robot_sim.util.exceptions import FlexRobotSimError, plain
 
-POLL_PERIOD_S = 0.1  # of polls for events
+POLL_PERIOD_S = 0.1  # period of polls for events
 REPEAT_PERIOD_S = 10.0  # minimum between two equal lines in the log
 DIAGNOSTICS_PERIOD_S = 1.0
 PARTICIPANT = slice(0, 12)  # of a DDS GID; common to all endpoints of a process

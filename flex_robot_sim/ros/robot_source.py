@@ -17,7 +17,7 @@ from flex_robot_sim.ros.topics import ROBOT_DESCRIPTION
 from flex_robot_sim.util.exceptions import plain
 from flex_robot_sim.util.xacro_arguments import xacro_arguments
 
-POLL_PERIOD_S = 0.5  # of the topic of the description
+POLL_PERIOD_S = 0.5  # period of polls of the topic of the description
 
 
 def when_arm_is_known(

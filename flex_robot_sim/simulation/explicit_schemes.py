@@ -15,8 +15,8 @@ from flex_robot_sim.util.settings import SimulationSettings
 EXPLICIT_SCHEMES = ('rk4', 'semi_implicit_euler', 'forward_euler')
 STOP_DAMPING_FACTORS = (1.0, 1 / 4, 1 / 16, 1 / 64, 1 / 256, 1 / 1024, 1 / 4096)
 ENERGY_CHECK_STEPS = 100  # between two checks of the energy balance
-MAX_RELATIVE_ENERGY_GAIN = 0.05  # of the energy that has flowed through the arm
-MAX_RELATIVE_POTENTIAL_GAIN = 1e-6  # of the potential energy, most of which may be constant
+MAX_RELATIVE_ENERGY_GAIN = 0.05  # gain over the energy that has flowed through the arm
+MAX_RELATIVE_POTENTIAL_GAIN = 1e-6  # gain over the potential energy, most of which may be constant
 
 
 class StepLimits:

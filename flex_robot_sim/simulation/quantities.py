@@ -35,7 +35,7 @@ UNITS = {
 }
 BY_NAME = ('pose', 'twist', 'twist_rate', 'wrench')  # queries of a link or a joint
 AXES = ('x', 'y', 'z')
-COMPONENTS = {  # of the last axes of a quantity
+COMPONENTS = {  # names along the last axes of a quantity
     'deflection': (*(f'tip_{axis}' for axis in AXES), *(f'tip_turn_{axis}' for axis in AXES)),
     'twist': (*(f'angular_{axis}' for axis in AXES), *(f'linear_{axis}' for axis in AXES)),
     'wrench': (*(f'moment_{axis}' for axis in AXES), *(f'force_{axis}' for axis in AXES)),

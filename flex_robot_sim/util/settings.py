@@ -21,7 +21,7 @@ AnySettings = TypeVar('AnySettings', bound='Settings')
 
 INT, FLOAT = 'tag:yaml.org,2002:int', 'tag:yaml.org,2002:float'
 MAX_NUMBER_LENGTH = 1000  # characters of a number in YAML
-MAX_FILE_BYTES = 16 * 2**20  # of YAML; calibrations with all their readings are below 1 MB
+MAX_FILE_BYTES = 16 * 2**20  # size of YAML; calibrations with all their readings are below 1 MB
 
 
 def setting(

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 MAX_POINTS = 240  # across a plot
 MAX_TIP_RATE_HZ = 120.0  # of the tip history
-SPECTRUM_PERIODS = 12.0  # of the slowest predicted mode in the span of a spectrum, which is
-SPECTRUM_SPAN_S = 8.0, 60.0  # between these limits                                          [s]
+SPECTRUM_PERIODS = 12.0  # span of a spectrum, in periods of the slowest predicted mode,
+SPECTRUM_SPAN_S = 8.0, 60.0  # and its limits                                                [s]
 SPECTRUM_RANGE_RATIO = 1.5  # end of the spectra over the highest predicted frequency
 DEFAULT_SPECTRUM_HZ = 10.0  # end of the spectra without a prediction
 NEW_RUN_JUMP_S = 1.0  # stamps that jump back further belong to a new run

@@ -10,7 +10,7 @@ from flex_robot_sim.rig.wire.ticks import WRAP
 from flex_robot_sim.rig.wire.vocabulary import CONSTANTS, EventKind, Fault, State
 
 BUFFER_SIZE = 1024  # of the transmitter; further frames are dropped     [B]
-RESERVED_SIZE = 512  # of it for answers and events                       [B]
+RESERVED_SIZE = 512  # part of it for responses and events                [B]
 EVENT_REPEAT = CONSTANTS['EVENT_REPEAT_MS'][0] * 1000
 EVENT_CAPACITY = CONSTANTS['EVENT_CAPACITY'][0]
 

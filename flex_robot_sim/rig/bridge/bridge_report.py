@@ -6,7 +6,7 @@ from flex_robot_sim.rig.host.link import LinkState
 from flex_robot_sim.rig.wire.vocabulary import MOVING, Fault, Input
 
 MS_PER_S = 1e3
-MIN_TELEMETRY_SHARE = 0.9  # of the requested telemetry rate
+MIN_TELEMETRY_SHARE = 0.9  # share of the requested telemetry rate
 
 
 class BridgeReport:

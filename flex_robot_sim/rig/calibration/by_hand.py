@@ -14,7 +14,7 @@ from flex_robot_sim.rig.calibration.fits import (
 from flex_robot_sim.rig.calibration.step import CalibrationContext, Step, with_deviation
 from flex_robot_sim.util.exceptions import CalibrationError
 
-MIN_POSITIONS = 3  # of an encoder, in addition to the zero pose
+MIN_POSITIONS = 3  # positions of an encoder, in addition to the zero pose
 MAX_DEFLECTION_RATIO = 0.2  # deflection of the end over the length; beyond it not linear
 
 

@@ -22,7 +22,7 @@ assert bench_checks and safety_checks and step_checks and stop_checks and wire_c
 
 REST_INTERVAL = 300  # without motion, for the bench to count as at rest              [ms]
 REST_TIMEOUT = 10_000  # after which a check starts even if the bench moves             [ms]
-ATTEMPTS = 3  # of a check, if delays of this computer spoil it
+ATTEMPTS = 3  # attempts of a check, if delays of this computer spoil it
 MAX_HOST_DELAY = 0.02  # longer delays may spoil a check with 10 ms between set points   [s]
 MAX_REST_ADC_SPREAD = 100  # ADC sums; vibration of the link by 0.2 % of the range
 

@@ -20,7 +20,7 @@ from flex_robot_sim.rig.wire.vocabulary import MOVING
 
 MAX_READING_GAP = 0.05  # a longer gap between readings restarts the observer    [s]
 RESTART_JUMPS = (0.005, 0.2)  # a larger observer error restarts it, too               [m, rad]
-REST_TOLERANCES = (1e-4, 6e-3)  # of a joint at rest; two counts of the turn's encoder   [m, rad]
+REST_TOLERANCES = (1e-4, 6e-3)  # range of a joint at rest; two counts of the turn       [m, rad]
 
 
 class Tracker:
