@@ -52,8 +52,8 @@ def main(leaves_folder: bool = False) -> int:
 def start_node(name: str) -> None:
     """Run a node of this package until a signal; the files in programs/ call this."""
     _end_quietly(0, _signal.SIGINT, _signal.SIGTERM)  # until ros/node_runner.py handles signals
-    # the matrices of an arm are small, and threads of OpenBLAS spin for a second after each use,
-    # on the processors that the loop needs
+    # The matrices of an arm are small. Threads of OpenBLAS spin for a second after each use, on
+    # the processors that the loop needs.
     os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
     from importlib import import_module
 

@@ -81,8 +81,8 @@ def excited_modes(
     """
     Return the PoseModes of all oscillating modes, even if hardly excited (S9).
 
-    The size of a mode is the vibration of the tool after a step of joint acceleration, for the
-    joint that excites it most, over the largest acceleration of the tool by a joint.
+    The size of a mode is a vibration of the tool, over the largest acceleration of the tool by a
+    joint. The vibration follows a step of acceleration of the joint that excites the mode most.
 
     :param gains: (stiffness, damping) of the servo of the joints; None: locked joints.
     """

@@ -1,10 +1,10 @@
 """
 Gravity efforts of the straight arm, from a table.
 
-The height of every mass point is linear in 1, cos q and sin q of each revolute joint, and in 1 and
-q of each prismatic one, because every joint moves the point once. So is the energy, and so are its
-slopes with q, the efforts: a table of 3^n numbers by effort holds them exactly. Evaluating it
-takes a third of the time of inverse dynamics called from Python.
+Every joint moves a mass point once. So the height of the point is linear in 1, cos q and sin q of
+each revolute joint, and in 1 and q of each prismatic one. The same applies to the energy and to
+its slopes with q, the efforts. A table of 3^n numbers per effort contains them exactly. Evaluating
+it takes a third of the time of inverse dynamics called from Python.
 """
 
 from itertools import product

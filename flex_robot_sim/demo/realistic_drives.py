@@ -1,8 +1,8 @@
 """
 Rotor inertia and damping for robots whose description omits them.
 
-Papers often omit them. But a controller with a period of a few milliseconds cannot hold a beam by
-a drive without inertia, because the beam moves it faster than commands arrive.
+Papers often omit them. But a beam moves a drive without inertia faster than commands arrive. A
+controller with a period of a few milliseconds cannot hold such an arm.
 """
 
 from flex_robot_sim.analysis.joint_space_inertia import joint_space_inertia

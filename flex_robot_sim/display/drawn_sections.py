@@ -24,8 +24,8 @@ def drawn_sections(arm: ArmModel) -> dict[str, DrawnSection]:
     Return {flexible link: DrawnSection} of an ArmModel.
 
     The size is that of <rectangle>, <tube> or <rod>. For a <section> with stiffnesses only, it is
-    that of a visual along the beam, otherwise that of the solid rectangle with the same EIy, EIz
-    and EA, otherwise a fortieth of the length.
+    that of a visual along the beam. Without such a visual, it is that of the solid rectangle with
+    the same EIy, EIz and EA. If these are unknown, it is a fortieth of the length.
     """
     description = arm.description
     root = Document(description.source, description.text.encode()).root

@@ -1,10 +1,10 @@
 """
 The reference integrator: highest accuracy, without regard to computing time.
 
-Dormand and Prince's eighth-order scheme chooses its own steps inside every step of the simulation,
-so that the error of each stays below the tolerances here (Hairer, Norsett & Wanner, Solving
-Ordinary Differential Equations I, 1993, II.10, as `scipy.integrate.DOP853`). Work and dissipation
-are integrated along with the state. Efforts jump between steps, so every step restarts the scheme;
+Dormand and Prince's eighth-order scheme chooses its own steps inside every step of the simulation.
+The error of each stays below the tolerances here. See Hairer, Norsett & Wanner, Solving Ordinary
+Differential Equations I, 1993, II.10, and `scipy.integrate.DOP853`. Work and dissipation are
+integrated along with the state. Efforts jump between steps, so every step restarts the scheme;
 many calls of one step equal one call of many steps, bit for bit.
 """
 

@@ -1,8 +1,8 @@
 """
 Generalised forces of springs, dampers, friction, stops and motors.
 
-Every force comes with its slope, so that a step can be implicit in it: a scheme that finds the
-acceleration over a step h solves with M + h/2 D + h^2/4 K in the place of M (T40). With h = 0 the
+Every force comes with its slope, so that a step can be implicit in it. The implicit scheme solves
+for the acceleration over a step h with M + h/2 D + h^2/4 K instead of M (T40). With h = 0 the
 forces are those of this instant and the slopes have no effect. The laws along the coordinates of a
 joint are in joint_laws.py and model/friction.py.
 """

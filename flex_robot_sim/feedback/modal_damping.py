@@ -8,8 +8,8 @@ Every damped mode has a channel. The flex sensors measure its share of the motio
 with the row w of the pseudo-inverse of the curvatures of the first modes. A filter of second order
 follows it, v'' = r^2 (s - v) - 2 z r v'. The efforts are b (g v + h v'), where b distributes a
 modal force over the drives as the mode loads them. With `strain` the filter is fast, and g and h
-are gains of the strain and of its rate (Luo, 1993); with `ppf` it is tuned near the mode, h = 0,
-and v is a second mode that takes the energy of the first one (Goh & Caughey, 1985).
+are gains of the strain and of its rate (Luo, 1993). With `ppf` the filter is tuned near the mode,
+and h = 0. Then v is a second mode that absorbs the energy of the first one (Goh & Caughey, 1985).
 
 A search determines r, z, g and h. The sampled loop, with servo and delay, has to reach the wanted
 damping ratio, and no other mode may lose damping.

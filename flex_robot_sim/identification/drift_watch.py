@@ -2,8 +2,8 @@
 Drift detection: compares residual vibration with the model. A softening link may be about to fail.
 
 After each stop, the residual vibration without the motion of the drives yields a frequency
-(`ringing_at_rest`), and the motor efforts at rest yield the payload (`held_payload`). The linear
-model with that payload in that pose predicts the frequency. A single stop may be wrong; several
+(`ringing_at_rest`). The motor efforts at rest yield the payload (`held_payload`). The linear model
+with that payload in that pose predicts the frequency. A single stop may be wrong; several
 consecutive stops that differ by more than their standard deviations are significant.
 """
 

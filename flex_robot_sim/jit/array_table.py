@@ -2,8 +2,8 @@
 Tables of arrays, passed by pointer: how an arm and its workspace get into compiled code.
 
 To Numba, a NamedTuple of a hundred arrays is a value of seven hundred words: every call copies
-them, and every function that takes one needs seconds to compile. A class decorated with
-`pass_by_pointer` reads as before, `work.R[i]`, but compiled code gets the address of a list with
+them, and every function that takes one needs seconds to compile. The decorator `pass_by_pointer`
+leaves the notation `work.R[i]` unchanged. But compiled code gets the address of a list, which has
 the pointer and the shape of each array, and loads the words that it uses.
 
 The Python object owns arrays and list, and outlives every call that takes it.

@@ -1,11 +1,11 @@
 """
 Linking of compiled functions by symbol, instead of inlining.
 
-Numba inlines a callee in each caller, and optimises every copy again. A function that takes a
-whole arm (a Handle) is never a small inner loop, so the cost of a call is negligible: it is
+Numba inlines a callee in each caller, and optimises every copy again. A function that takes the
+table of a whole arm is never a small inner loop, so the cost of a call is negligible. It is
 compiled once, separately, and callers refer to a symbol. The cache stores with each function the
-object code of all symbols that it needs, and a start loads this code without Numba, which takes
-ten times as long for each function.
+object code of all symbols that it needs. At the start this code is loaded without Numba, which
+would take ten times as long for each function.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """
 Numba's dispatcher of one function, tuned by its private interfaces.
 
-It treats indices as unsigned, loads what other processes have compiled, links callees by symbol,
-defers signals, and skips Numba's initialisation as long as nothing is compiled.
+It treats indices as unsigned, loads code of other processes, links callees by symbol, and defers
+signals. Numba is initialised only when something is compiled.
 """
 
 import contextlib

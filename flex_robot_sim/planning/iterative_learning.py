@@ -7,9 +7,9 @@ trial with the errors e, the change dw of the weights minimises the predicted er
 
     min over dw of |e + G dw|^2 + R |dw|^2,                                                  (C28)
 
-A model error only slows the learning down: with a relative error s of G, the error in the range of
-G shrinks by about the factor s per trial (Amann, Owens & Rogers, 1996). A trial that is worse than
-the best one so far is rejected, and a smaller change follows.
+A model error only slows the learning down. With a relative error s of G, the error in the range of
+G decreases by about the factor s per trial (Amann, Owens & Rogers, 1996). A trial that is worse
+than the best one so far is rejected, and a smaller change follows.
 """
 
 from __future__ import annotations

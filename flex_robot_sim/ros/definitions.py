@@ -24,9 +24,7 @@ PRIMITIVES = {
 """Primitive types of .msg files: their NumPy codes without the byte order."""
 
 TEXT = 'string'
-EMPTY_MESSAGE_FIELD = (
-    'structure_needs_at_least_one_member'  # the field of a message without fields
-)
+EMPTY_MESSAGE_FIELD = 'structure_needs_at_least_one_member'  # of a message without fields
 MAX_DEFINITION_LENGTH = 2**20  # [characters]; those of ROS are below 10 kB
 MAX_FIELDS = 20_000  # of a message with all nested types, arrays counted once
 MAX_DEPTH = 50  # of nested types

@@ -81,8 +81,8 @@ def when_arm_is_known(
             timer.cancel()
 
     subscription = subscribe(node, ROBOT_DESCRIPTION, on_description)
-    # Fast DDS does not notify an events executor of a message that arrives just when it attaches,
-    # and no second description follows, so the subscription is polled
+    # Fast DDS does not notify an events executor of a message that arrives just when it attaches;
+    # no second description follows, so the subscription is polled
     timer = make_timer(node, POLL_PERIOD_S, poll)
     node.get_logger().info('no parameter "robot": waiting for robot_description')
 

@@ -2,7 +2,7 @@
 Online shaper: shapes set points one by one, with delays that may follow the pose.
 
 A step is one compiled call without allocation. The shaped set points stay in the range of the
-received ones, have no step where those have none, and end exactly at the last one.
+received ones, and end exactly at the last one. They have no step where those have none.
 A PoseDependentShaper does the same to a motion that is known ahead.
 """
 

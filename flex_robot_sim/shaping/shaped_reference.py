@@ -6,9 +6,9 @@ are interpolated linearly, so early or late states change nothing. The shaper al
 integral of the reference velocity. The slope of that integral, shaped, is the velocity of the set
 points, without the spike of a stepped target.
 
-If the shaper changes while the arm moves, the old one fades into the new one, once the new one has
-received enough of the motion. The set points remain a mean of past references: they stay in its
-range and do not jump (S11). `rate_limiter` limits their rates.
+If the shaper changes while the arm moves, the old one fades into the new one. The fade begins when
+the new one has received enough of the motion. The set points remain a mean of past references:
+they stay in its range and do not jump (S11). `rate_limiter` limits their rates.
 """
 
 from collections.abc import Callable

@@ -1,9 +1,9 @@
 """
 Symmetric eigenvalue problems of two matrices, A v = lambda B v.
 
-Natural modes are such a problem, with stiffness and inertia. SciPy has the same function, but
+Natural modes are such a problem, with stiffness and inertia. SciPy has the same function. But
 importing its linear algebra takes a fifth of the time from the start of Python to the first step
-of an arm, which needs nothing else of SciPy.
+of an arm. That step needs nothing else of SciPy.
 """
 
 import numpy as np

@@ -3,9 +3,9 @@ Copies and pickles of objects through a plain state of each.
 
 `__getstate__` returns the state of an object, and `__setstate__` makes the object from it; `copy`,
 `pickle` and everything built on them, such as process pools, use these two. A pickle starts with
-its format and the version of the package, so that another version refuses it in one line before
-it looks for any class. Functions that a pickle names first must stay in this module. Loading a
-pickle runs code: only load your own pickles.
+its format and the version of the package. Another version refuses it in one line before it looks
+for any class. Functions that a pickle names first must stay in this module. Loading a pickle runs
+code: only load your own pickles.
 """
 
 from copy import deepcopy

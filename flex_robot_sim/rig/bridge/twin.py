@@ -2,7 +2,7 @@
 Digital twin: a model that runs in parallel with the bench on the same inputs, and its residual.
 
 The twin is the simulated bench without its sensors. Its inputs are the duty and pulses that the
-board has applied, not the commands, so the residual depends on the model and its parameters only.
+board has applied, not the commands. So the residual depends only on the model and its parameters.
 The step rate determines when pulses occur between two readings: evenly spaced pulses would shake
 the strip by more than the flex sensors resolve.
 
