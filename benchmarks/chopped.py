@@ -3,8 +3,8 @@ An arm with flexible links divided into rigid pieces, for libraries without flex
 
 A beam of length L becomes n hinges, each in the middle of one of n equal parts. A hinge has the
 stiffness of its part, EI n/L and GJ n/L. Rigid pieces connect them, half as long at the ends. This
-is the most accurate of the simple divisions: the tip error of a loaded cantilever is 1/(4 n^2). With
-the hinges at the ends of the parts it is 1/(2 n^2).
+is the most accurate of the simple divisions: the tip error of a loaded cantilever is 1/(4 n^2).
+With the hinges at the ends of the parts it is 1/(2 n^2).
 """
 
 from typing import NamedTuple
