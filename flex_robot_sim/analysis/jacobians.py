@@ -7,7 +7,7 @@ frame to the base, with the pose C of the frame in the present body, its columns
     column of the joint of that body            Ad_C^-1 A                                    (T57)
     of an elastic coordinate of its carrier     Ad_C^-1 K,  with C in the root of the carrier
 
-where A is the screw of the joint and K that of the station that carries the body (T11). Motors
+where A is the screw of the joint and K that of the parent station of the body (T11). Motors
 behind elastic gears move no link, so their columns are zero.
 """
 

@@ -1,5 +1,5 @@
 """
-Run all experiments in parallel, each in its own process, as many as there are processors.
+All experiments in parallel, each in its own process, as many at once as there are processors.
 
 A process runs `flexsim reproduce NAME --json`; lines on standard error report its progress.
 """

@@ -1,5 +1,5 @@
 """
-Run a program that the kernel kills when its parent process ends for any reason.
+Start of a program that the kernel kills when its parent process ends for any reason.
 
     python -I -S dies_with_parent.py PID_OF_PARENT PROGRAM ARGUMENTS...
 

@@ -1,5 +1,5 @@
 """
-Read a robot from URDF or xacro, with the `<flexibility>` of its links and joints.
+Robots from URDF or xacro, with the `<flexibility>` of their links and joints.
 
 `docs/description.md` is the user documentation; `words.py` has the same vocabulary for the reader.
 """

@@ -1,4 +1,4 @@
-"""Find parts of `<flexibility>` in places where they would be ignored."""
+"""Detection of parts of `<flexibility>` in places where they would be ignored."""
 
 from flex_robot_sim.description.document import Document
 from flex_robot_sim.description.values import closest

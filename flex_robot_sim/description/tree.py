@@ -1,4 +1,4 @@
-"""Order links and joints from base to tip; refuse what is no tree."""
+"""Order of links and joints from base to tip; other graphs than trees are refused."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""Read attributes and children of an element as defined in words.py."""
+"""Reading of attributes and children of an element as defined in words.py."""
 
 import math
 import re

@@ -1,5 +1,5 @@
 """
-Vocabulary of a robot description: all elements and attributes that the reader knows.
+Vocabulary of a robot description: all elements and attributes that the reader accepts.
 
 The reader checks documents against these tables. `docs/description.md` lists them, so that the
 page, the reader and the error messages agree.

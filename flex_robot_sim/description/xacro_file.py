@@ -1,4 +1,4 @@
-"""Expand xacro in a separate process: its expressions may print or never end."""
+"""Expansion of xacro in a separate process: its expressions may print or never end."""
 
 import re
 import shlex

@@ -12,8 +12,8 @@ K de. Transformed to the root of the parent, inertia Y and bias wrench y of the 
 
     I += Y,  B += Y K,  E += K^T Y K,  F0 += y,  b += K^T y                                   (T21)
 
-Eliminating dde and then the joint acceleration gives the articulated inertia that the parent
-carries. This is the articulated body algorithm (Featherstone, Rigid Body Dynamics Algorithms,
+Eliminating dde and then the joint acceleration results in the articulated inertia, added to the
+parent. This is the articulated body algorithm (Featherstone, Rigid Body Dynamics Algorithms,
 2008, table 7.1) with a block of modes in addition to every joint. Equation numbers are those of
 docs/theory.md.
 """

@@ -50,7 +50,7 @@ def make_watch(arm: ArmModel, settings: SimulationSettings) -> Watch:
     """Return the Watch of an ArmModel for SimulationSettings."""
     bodies = [body for link in arm.segments.values() for body in link]
     ends = {
-        arm.arrays.parent[i]: arm.arrays.station[i]  # carries the next segment
+        arm.arrays.parent[i]: arm.arrays.station[i]  # the next segment is attached to it
         for link in arm.segments.values()
         for i in link[1:]
     }

@@ -3,7 +3,7 @@ The stiffened arm: n flexible links and n flexible joints in 4 x 4 matrices.
 
 The paper of 2013 follows Book's recursive Lagrangian dynamics. A point of link i is W_i h_i, where
 h_i is its position in the link and W_i = W_(i-1) E_(i-1) A_i is a product of homogeneous matrices.
-A is the motion of the joint; E leads from the base frame of a link to its distal frame. The
+A is the motion of the joint; E maps the base frame of a link to its distal frame. The
 kinetic energy is a trace of squares, (16), so Lagrange's equations need derivatives of W only. In
 addition to stretch, two bendings and torsion, the paper includes the axial shortening by bending:
 `shortening`. It is of second order and causes the centrifugal stiffening of a rotating beam.

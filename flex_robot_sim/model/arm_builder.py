@@ -404,7 +404,7 @@ class ArmBuilder:
         return read_built(text, f'ArmBuilder("{self._name}")', tool)
 
     def _expect_new(self, kind, name, known):
-        """Raise SettingError for what is no name, and for one that is in use."""
+        """Raise SettingError for an invalid name, and for one that is in use."""
         if name_text('name', name) in known:
             raise SettingError(
                 f'name = "{name}": the arm has a {kind} of this name. Give another one'

@@ -37,7 +37,7 @@ class ArmArrays(NamedTuple):
     """Model data of the compiled functions. Bodies: i, joints: j, stations: s, points: g."""
 
     parent: np.ndarray  # (i,)       row of the parent body, -1 for the fixed base
-    station: np.ndarray  # (i,)       station that carries body i, -1 on a rigid parent
+    station: np.ndarray  # (i,)       parent station of body i, -1 on a rigid parent
     joint: np.ndarray  # (i,)       joint that moves body i, -1 if it is fixed
     home_R: Matrices3  # (i, 3, 3)  rotation of body i in its parent or station at zero
     home_p: Vectors3  # (i, 3)     its origin there                               [m]

@@ -178,7 +178,7 @@ class Interpolation:
         self, present: np.ndarray, elapsed: float = 0.0, first: int | None = None
     ) -> Motion:
         """
-        Motion that leads from the present reference through the points that are still to come.
+        Motion from the present reference through all later points.
 
         Points up to `elapsed` are past, also a point at time 0: the motion begins at the present
         reference. It shares its tables with the previously returned motion. Parameters as above.

@@ -86,7 +86,7 @@ def _work(run, arm):
         ]
     )
     effort = np.column_stack([run.effort.column(name) for name in arm.joint_names])
-    # nodes record the effort that led to a state; a mean around a state covers the next step, too
+    # nodes record the effort before a state; a mean around a state covers the next step, too
     effort_over_step = (
         (effort[1:] + effort[:-1]) / 2
         if (run.metadata.get('efforts') == MEAN_EFFORTS)

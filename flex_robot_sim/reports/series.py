@@ -85,7 +85,7 @@ class SeriesBuilder:
 def decimate(
     time: np.ndarray, values: np.ndarray, max_points: int = 1200
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return a curve with fewer points: the minimum and maximum of each interval are kept."""
+    """Return a curve with fewer points: the minimum and maximum of each interval."""
     if len(time) <= max_points:
         return time, values
     edges = np.linspace(0, len(time), max_points // 2 + 1).astype(int)

@@ -177,7 +177,7 @@ class SimulatedArm:
         Return an iterator that takes steps when it is read, all in C.
 
         It yields the number of steps taken, and that of events in `watch` (None: not counted)
-        or NON_FINITE_EFFORT. With the default scheme, the call is kept in `last_call`.
+        or NON_FINITE_EFFORT. With the default scheme, the call is stored in `last_call`.
         """
         arguments = (
             self.arrays,

@@ -91,7 +91,7 @@ class Serializable:
 
 
 class CopiedByState(Serializable):
-    """Base of objects whose state shares only what is immutable, so that a copy may share it."""
+    """Base of objects whose state shares only immutable objects, so that a copy may share it."""
 
     def __copy__(self: Object) -> Object:
         other: Any = make_blank(STAMP, type(self))

@@ -1,5 +1,5 @@
 """
-Simulated bench: arm, motors and sensors, as seen from the pins of the controller board.
+Simulated bench: arm, motors and sensors, behind the pins of the controller board.
 
 Time advances only in `advance`, and one seed determines all random numbers. The same calls
 therefore give the same results.

@@ -148,7 +148,7 @@ class LinkSession:
             now - self._last_frame_time >= SILENCE_LIMIT
             and now - self._last_hello_time >= SILENCE_LIMIT
         ):
-            self._hello(now)  # same nonce: no effect on a board that kept the session
+            self._hello(now)  # same nonce: no effect on a board with this session
         if now - self._last_time_sent >= time_period:
             self._last_time_sent = now
             self._token = (self._token + 1) % (1 << 32)

@@ -278,7 +278,7 @@ class _SocketLine:
 def serial_ports() -> list[tuple[str, str, str]]:
     """Serial ports of this machine as (stable name, device, description), by device."""
     links = {}
-    for folder in ('/dev/serial/by-path', '/dev/serial/by-id'):  # the second is kept
+    for folder in ('/dev/serial/by-path', '/dev/serial/by-id'):  # the second has priority
         if os.path.isdir(folder):
             links.update({os.path.realpath(entry): entry.path for entry in os.scandir(folder)})
     return [

@@ -1,4 +1,4 @@
-"""Generate files from the schema: the C header and the tables of the protocol page."""
+"""Generator of files from the schema: the C header and the tables of the protocol page."""
 
 from pathlib import Path
 
