@@ -18,8 +18,7 @@ def cost(u, h=2e-3, weight=1e3):
         x = np.array([x[0] + h * v, v])
     to_q, to_v = 2 * weight * (x - goal)
     for k in reversed(range(len(u))):
-        q, v = path[k]
-        to_v, d = to_v + h * to_q, frs.derivatives(arm, q, v, u[k : k + 1])
+        to_v, d = to_v + h * to_q, frs.derivatives(arm, path[k][0], path[k][1], u[k : k + 1])
         slope[k] += h * d.da_deffort[:, 0] @ to_v
         to_q, to_v = to_q + h * d.da_dq.T @ to_v, to_v + h * d.da_dv.T @ to_v
     return h * u @ u + weight * ((x - goal) ** 2).sum(), slope
