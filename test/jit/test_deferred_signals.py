@@ -221,7 +221,7 @@ with event.install_recorder('numba:compile') as compiled:
             break
         except TimeIsUp as alarm:
             seen += [alarm.__context__, alarm] if alarm.__context__ else [alarm]   # two at once
-print(len(seen) > 3, seen == raised, len(compiled.buffer))
+print(len(seen) > 0, seen == raised, len(compiled.buffer))
 """
 
 

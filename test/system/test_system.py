@@ -269,7 +269,9 @@ def test_executables_are_those_that_setup_installs():
     assert {path.name for path in (ROOT / 'programs').iterdir()} == set(EXECUTABLES)
     for name, made_by in EXECUTABLES.items():
         program = ROOT / 'programs' / name
-        assert os.access(program, os.X_OK) and f"start('{name}')" in program.read_text('utf-8')
+        assert os.access(program, os.X_OK) and f"start_node('{name}')" in program.read_text(
+            'utf-8'
+        )
         module = (ROOT / 'flex_robot_sim' / 'nodes' / f'{name}.py').read_text('utf-8')
         assert re.search(rf'^(class|def) {made_by}\(', module, re.MULTILINE)
 
