@@ -96,9 +96,9 @@ def test_signals_that_arrive_while_it_ends_do_not_kill_it(start):
     assert process.wait() == 0 and process.count('Traceback') == 0
 
 
-@pytest.mark.parametrize('module', ['starting', '__main__'])
+@pytest.mark.parametrize('module', ['start', 'nodes.__main__'])
 def test_nodes_say_how_many_threads_they_want_before_numpy_is_imported(module):
-    code = f'import sys, flex_robot_sim.nodes.{module}; sys.exit("numpy" in sys.modules)'
+    code = f'import sys, flex_robot_sim.{module}; sys.exit("numpy" in sys.modules)'
     assert subprocess.run([sys.executable, '-c', code]).returncode == 0
 
 
