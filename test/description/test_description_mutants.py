@@ -135,7 +135,7 @@ def test_broken_robots_are_read_or_cause_a_one_line_error(mutants):
         except Exception as error:
             raise AssertionError(f'mutant {number} of seed {SEED}:\n{text}') from error
         for line in lines:  # `...` ends a truncated text
-            assert re.fullmatch(r'<text>:\d+: (.+\.|.{550,} \.\.\.)', line), line
+            assert re.fullmatch(r'<text>:\d+: (.+[.?]|.{550,} \.\.\.)', line), line
 
 
 def test_random_bytes_are_a_one_line_error():
