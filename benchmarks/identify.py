@@ -286,16 +286,16 @@ def excitation_gain(quick):
                 if for_energy:  # scale down the one with more reserve within its limits
                     energy = min(one.energy for one in pair)
                     pair = [of_energy(arm, one, energy) for one in pair]
-                told = [information(arm, one, free).worst for one in pair]
-                rows.append((told[1][1] / told[0][1], told, pair))
-            gain, told, pair = min(rows, key=lambda row: row[0])
+                worst = [information(arm, one, free).worst for one in pair]
+                rows.append((worst[1][1] / worst[0][1], worst, pair))
+            gain, worst, pair = min(rows, key=lambda row: row[0])
             found[key] = {
                 'gain': round(gain, 2),
                 'over the other sweep': round(max(row[0] for row in rows), 2),
-                'worst': float(f'{told[0][1]:.3g}'),
-                'of': told[0][0],
-                'worst of the sweep': float(f'{told[1][1]:.3g}'),
-                'of the sweep': told[1][0],
+                'worst': float(f'{worst[0][1]:.3g}'),
+                'of': worst[0][0],
+                'worst of the sweep': float(f'{worst[1][1]:.3g}'),
+                'of the sweep': worst[1][0],
                 'energy over that of the sweep': round(pair[0].energy / pair[1].energy, 3),
                 'largest share of a limit': round(max(one.worst[1] for one in pair), 3),
             }

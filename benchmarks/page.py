@@ -55,7 +55,7 @@ def write(path, found, tables, header=('', '')):
             return match.group(0)
         head = _line(header) + '|---' * len(header) + '|\n'
         rows = head + ''.join(map(_line, tables[part]))
-        return f'{begin}\n{told(found)}\n\n{rows}\n{end}'
+        return f'{begin}\n{machine_line(found)}\n\n{rows}\n{end}'
 
     text = BLOCK.sub(block, _text(path))
     try:
@@ -64,7 +64,7 @@ def write(path, found, tables, header=('', '')):
         raise UsageError(f'{path} cannot be written: {error.strerror}.') from error
 
 
-def told(found):
+def machine_line(found):
     """Return the line about the machine."""
     engines = ', '.join(f'{name} {number}' for name, number in found['engines'].items())
     return (

@@ -163,12 +163,12 @@ def test_who_asks_for_the_network_lets_strangers_in_and_the_bench_is_not_armed(
         ),
     ) as processes:
         assert '0.0.0.0' in listening(us)
-        told = 'other machines may subscribe and command, through '
+        warning = 'other machines may subscribe and command, through '
         for process in processes:
             if asked:
-                assert process.count(told) == 0
+                assert process.count(warning) == 0
             else:
-                process.wait_for_line(told)
+                process.wait_for_line(warning)
         seen = json.loads(
             ran(them, 'take_part', '20', ROS_STATIC_PEERS=OURS, ROS_DOMAIN_ID=elsewhere)
         )

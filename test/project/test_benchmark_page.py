@@ -42,8 +42,8 @@ def test_a_table_goes_into_its_own_block_and_again(page, tmp_path):
     assert text.count('| a step | 4 us \\| 5 |') == text.count('| kept | 2 |') == 1
     assert 'old' not in text
     assert '3 us' not in text
-    assert text.count(page.told(found)) == 1
-    assert found['date'] in page.told(found)
+    assert text.count(page.machine_line(found)) == 1
+    assert found['date'] in page.machine_line(found)
     assert text.startswith('# Page\n\n<!-- measured: one -->\n')
     assert text.endswith('<!-- end -->\n')
 

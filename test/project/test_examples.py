@@ -9,6 +9,9 @@ import pytest
 from node_processes import NodeProcess
 from project_files import ROOT
 
+sys.path.insert(0, str(ROOT / 'docs'))
+from program_pictures import PROGRAMS
+
 pytestmark = pytest.mark.slow
 
 EXAMPLES = ROOT / 'examples'
@@ -38,20 +41,6 @@ def output(tmp_path):
         ]
 
     return run
-
-
-PROGRAMS = (
-    'impulse_response',
-    'random_payloads',
-    'lqr',
-    'arm_from_code',
-    'computed_torque',
-    'gradient',
-    'inverse_kinematics',
-    'process_pool',
-    'branches',
-    'time_optimal_move',
-)
 
 
 @pytest.mark.parametrize(

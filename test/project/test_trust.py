@@ -97,5 +97,5 @@ def test_a_row_goes_into_its_page_and_the_others_stay(trust, tmp_path, capsys):
 )
 def test_wrong_use_is_one_line(words, message, capsys):
     assert main(['benchmark', *words]) == 2
-    told = capsys.readouterr().err
-    assert message in told and told.count('\n') == 1
+    errors = capsys.readouterr().err
+    assert message in errors and errors.count('\n') == 1
