@@ -111,7 +111,7 @@ def main() -> None:
     shares = np.array([stop.share for _, stop, _ in healthy.stops])
     print(
         f'healthy: {words.stops} stops in {healthy.seconds:.0f} s, {healthy.rested} looked at, '
-        f'{len(shares)} rang; frequency over expected {shares.mean():.4f} +- '
+        f'{len(shares)} vibrated; frequency over expected {shares.mean():.4f} +- '
         f'{shares.std():.4f}; false alarms: {len(healthy.warned)}'
     )
     softer = watched(words.robot, words.soft, min(words.stops, 20), 2)

@@ -59,7 +59,7 @@ def strip(modes, places=()):
     return frs.load(text)
 
 
-def ringing(arm, parts, seed):
+def vibration(arm, parts, seed):
     """Pins and deflection of the tip [m] at each telemetry after the jerk."""
     bench = Bench(arm, parts, seed=seed)
     drive, (steps, milliseconds) = Drive(bridge=True, stepper=True), JERK
@@ -79,7 +79,7 @@ def ringing(arm, parts, seed):
 def errors(truth, seed=1):
     """Return {(estimator, modes of the model): error [%]}, and the largest deflection [m]."""
     parts = BenchParts()
-    rows = ringing(strip(TRUTHS[truth]), parts, seed)
+    rows = vibration(strip(TRUTHS[truth]), parts, seed)
     tips = np.array([tip for _, tip in rows])
     late = slice(round(SETTLING / PERIOD), None)
     largest, found = np.abs(tips[late]).max(), {}

@@ -23,7 +23,7 @@ from flex_robot_sim.model.payload import with_payload
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.summary import summarized
 
-RINGS = 0.5  # damping ratio below which a mode counts as oscillating
+MAX_OSCILLATING_RATIO = 0.5  # damping ratio below which a mode counts as oscillating
 SHARE = 0.25  # share of the largest vibration, below which a mode is omitted
 AXIS_POSITIONS = 21, 7  # positions of the most, and of the second most influential joint
 REFINEMENT = 4  # factor on these positions in the table, by interpolation
@@ -88,7 +88,9 @@ def excited_modes(
     """
     motors, q = arm.motor_q, equilibrium(arm, position).q
     all_modes = modes(arm, q, gains=gains)
-    is_oscillating = (all_modes.damping_ratios < RINGS) & (all_modes.frequencies > 0.0)
+    is_oscillating = (all_modes.damping_ratios < MAX_OSCILLATING_RATIO) & (
+        all_modes.frequencies > 0.0
+    )
     M = mass_matrix(arm, q)
     J = jacobian(arm, q, link=arm.tool, representation='mixed')[3:]
     rates, shapes = (
@@ -148,7 +150,7 @@ def mode_table(
         )
     if count == 0:
         raise SettingError(
-            f'nothing of {arm.description.name} rings in these poses: it needs no shaper'
+            f'nothing of {arm.description.name} vibrates in these poses: it needs no shaper'
         )
     middle = pose_rows[0]
     if like is None:
@@ -217,7 +219,7 @@ def _first_modes(pose_modes, count):
     """Return frequencies and ratios of `count` modes; missing modes repeat the last one."""
     rows = np.minimum(np.arange(count), pose_modes.frequencies.size - 1)
     if pose_modes.frequencies.size == 0:
-        raise SettingError('in some poses nothing rings: give poses in which it does')
+        raise SettingError('in some poses nothing vibrates: give poses in which it does')
     return pose_modes.frequencies[rows], pose_modes.ratios[rows]
 
 

@@ -163,13 +163,13 @@ def _decay_fit(rate, x, envelope, rows, cycle, span, band):
     # the sinusoid passes the same filter, ends included; the response of this filter from 8 cycles
     # later is 1e-8
     before, after = min(4 * cycle, rows.start), min(rows.stop + 8 * cycle, len(x))
-    ringing = _Ringing(
+    sinusoid = _SinusoidFit(
         y, np.arange(-before, after - rows.start) / rate, slice(before, before + y.size), band
     )
     fit = least_squares(
-        ringing.residuals,
+        sinusoid.residuals,
         [initial_decay, 2 * np.pi * f],
-        ringing.slopes,
+        sinusoid.slopes,
         x_scale=[max(initial_decay, 0.1), f],
         bounds=([0.0, 2 * np.pi * low], [np.inf, 2 * np.pi * high]),
     )
@@ -235,7 +235,7 @@ class _Band:
         return extended[n:-n]
 
 
-class _Ringing:
+class _SinusoidFit:
     """Least squares problem of a filtered damped sinusoid and a signal."""
 
     def __init__(self, values, times, rows, band):

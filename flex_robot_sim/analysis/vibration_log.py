@@ -37,7 +37,7 @@ def read_samples(
     if len(table) < MIN_SAMPLES:
         raise UsageError(
             f'{path}: has {len(table)} samples. Record at least {MIN_SAMPLES}, and '
-            'the ringing of several seconds.'
+            'several seconds of vibration.'
         )
     clock = next((k for k, name in enumerate(header) if name.lower() in ('time', 't')), None)
     for name in columns:

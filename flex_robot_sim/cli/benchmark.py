@@ -32,7 +32,7 @@ LABEL_WIDTH = 56
 def add_arguments(parser: ArgumentParser) -> None:
     """Add description and arguments of the command to its parser."""
     parser.description = (
-        'Measure speed on this machine, beside Pinocchio, MuJoCo and Exudyn where they are '
+        'Measure speed on this machine, compared with Pinocchio, MuJoCo and Exudyn where they are '
         'installed (in the clone: pip install -e ".[benchmark]"). Needs the source tree.'
     )
     parser.add_argument(

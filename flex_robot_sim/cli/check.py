@@ -34,7 +34,9 @@ def run(arguments: Namespace) -> int:
     words = [word for word in arguments.robots if SIGN in word]
     sources = [word for word in arguments.robots if SIGN not in word]
     if not sources:
-        raise UsageError('no robot given. Name a URDF file beside the arguments for xacro.')
+        raise UsageError(
+            'no robot given. Name a URDF file in addition to the arguments for xacro.'
+        )
     values, summaries = xacro_arguments(words), []
     for source in sources:
         try:

@@ -45,7 +45,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         'Simulate an arm and control it, as two processes that talk by ROS 2 on this machine '
         'only, and let it swing between two poses. Ctrl-C ends it.'
     )
-    parser.epilog = 'To see an arm that stops without ringing: flexsim demo --compare'
+    parser.epilog = 'To see an arm that stops without vibration: flexsim demo --compare'
     parser.add_argument(
         '--robot',
         default='two_link',
@@ -61,7 +61,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         '--shaper',
         choices=CONTROLLER_SHAPERS[1:],
         metavar='KIND',
-        help='shape the motion so that the links do not ring: '
+        help='shape the motion so that the links do not vibrate afterwards: '
         f'{", ".join(CONTROLLER_SHAPERS[1:])}; see docs/control.md',
     )
     parser.add_argument(
@@ -78,7 +78,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         '--no-view',
         action='store_true',
-        help='do not show the arm in a browser (with --json, nobody does)',
+        help='do not show the arm in a browser (--json does not either)',
     )
     parser.add_argument(
         '--network', action='store_true', help='let other machines listen and command'

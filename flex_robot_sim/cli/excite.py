@@ -32,7 +32,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         default='fourier',
         choices=KINDS,
         help='fourier: a series optimised for its information; decay: stops '
-        'behind which links ring down (default: %(default)s)',
+        'before rests in which the vibration decays (default: %(default)s)',
     )
     parser.add_argument(
         '--free',

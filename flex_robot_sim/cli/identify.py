@@ -181,8 +181,8 @@ def run(arguments: Namespace) -> int:
             )
     if omits_delay:
         fit.notes.append(
-            'the delay is not fitted: ringing at rest does not determine it, as '
-            'nothing says when the ringing began'
+            'the delay is not fitted: vibration at rest does not determine it, as '
+            'its start is unknown'
         )
     summary = _summary(fit, paths, robot, calibrated)
     if arguments.output:
@@ -239,7 +239,7 @@ def _print_verdict(fit):
     if not fit.validation_variance:
         print(
             'flexsim identify: there is nothing but noise where the fit has not looked, so that '
-            'the model cannot be judged. Record more motion, or give --validate.',
+            'the model cannot be checked. Record more motion, or give --validate.',
             file=sys.stderr,
         )
     elif not fit.is_good:
@@ -358,7 +358,7 @@ def _as_text(summary):
     )
     for row in summary['resonances']:
         yield (
-            f'  rings at {row["frequency"]:.4g} Hz (+-{row["frequency_deviation"]:.1g}), '
+            f'  vibrates at {row["frequency"]:.4g} Hz (+-{row["frequency_deviation"]:.1g}), '
             f'damping {row["ratio"]:.2%} (+-{row["ratio_deviation"]:.1%})'
         )
     width = max([len(path) for path in [*summary['estimates'], *summary['calibrated']]] + [9])

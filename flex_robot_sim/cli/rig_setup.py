@@ -71,7 +71,7 @@ def as_text(facts: Mapping[str, Any]) -> Iterable[str]:
     if facts['rule_state'] != 'current':
         lines += [
             'It keeps ModemManager away from the port, gives it low latency, a stable name',
-            '/dev/rig-<serial number>, and lets whoever sits at this machine use it:',
+            '/dev/rig-<serial number>, and grants access to the users logged in at this machine:',
             '',
             f'  sudo cp {rule} {installed}',
             '  sudo udevadm control --reload && sudo udevadm trigger',

@@ -27,7 +27,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         'off by --uncertainty, in all poses and with all payloads, and half of it in '
         'trial moves of the nonlinear arm, the one that adds the least time; where '
         'frequencies differ, only those that follow the pose count. '
-        f'Exit code {EXIT_NO_RESONANCE}: nothing rings, so nothing is recommended.'
+        f'Exit code {EXIT_NO_RESONANCE}: nothing vibrates, so no shaper is recommended.'
     )
     parser.add_argument(
         'robot', metavar='URDF', nargs='?', help='URDF or xacro file, or name of a shipped robot'
@@ -124,8 +124,8 @@ def run(arguments: Namespace) -> int:
         common.print_result(arguments, summary, _as_text)
         source = arguments.log or summary['source']
         hint = (
-            'Record at rest just after a move or a push, long enough to see it ring, and '
-            'faster than it rings'
+            'Record several periods of the vibration at rest after a move or a push, with '
+            'several samples per period'
             if arguments.log
             else 'It needs no shaper'
         )
@@ -310,7 +310,7 @@ def _as_text(summary):
         )
         for row in summary['resonances']:
             yield (
-                f'  rings at {row["frequency"]:.4g} Hz (+-{row["frequency_deviation"]:.1g}), '
+                f'  vibrates at {row["frequency"]:.4g} Hz (+-{row["frequency_deviation"]:.1g}), '
                 f'damping {row["ratio"]:.2%} (+-{row["ratio_deviation"]:.1%}), by its '
                 f'{row["way"]}'
             )
@@ -415,7 +415,7 @@ def _draw(path, summary, cases, candidates, best, spectrum):
         charts.insert(
             0,
             Chart(
-                'what rings',
+                'vibration',
                 'frequency [Hz]',
                 'power [1/Hz]',
                 (Curve('spectrum', spectrum.frequencies[is_shown], spectrum.power[is_shown]),),
@@ -427,7 +427,7 @@ def _draw(path, summary, cases, candidates, best, spectrum):
         charts.insert(
             0,
             Chart(
-                'what rings',
+                'vibration',
                 'pose and payload',
                 'frequency [Hz]',
                 tuple(

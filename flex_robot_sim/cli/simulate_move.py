@@ -48,7 +48,7 @@ def add_shaping(parser: ArgumentParser) -> None:
     parser.add_argument(
         '--shaper',
         metavar='KIND',
-        help='shape the move to --to so that the links do not ring: '
+        help='shape the move to --to so that the links do not vibrate afterwards: '
         f'{", ".join(SHAPER_KINDS)}, or {AUTO} for what `flexsim shape` '
         'recommends',
     )
@@ -196,7 +196,7 @@ def _no_vibration_note(residual_ratio, move):
         else (move.slow_servo())
     )
     return note and (
-        f'{note}: little rings here that could be taken away. Give stiffer gains, '
+        f'{note}: little vibration is left to suppress. Give stiffer gains, '
         '--stiffness and --damping'
     )
 

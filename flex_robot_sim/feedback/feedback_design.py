@@ -153,7 +153,7 @@ def _grid(arm, position, gains):
     count = excited_modes(arm, position, gains).frequencies.size
     if count == 0:
         raise SettingError(
-            f'nothing of {arm.description.name} rings in this pose: it needs no feedback'
+            f'nothing of {arm.description.name} vibrates in this pose: it needs no feedback'
         )
     lower, upper = range_of(arm)
     joints = joints_that_matter(arm, position, lower, upper, 1)

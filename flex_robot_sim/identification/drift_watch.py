@@ -2,8 +2,8 @@
 Drift detection: compares residual vibration with the model. A softening link may be about to fail.
 
 After each stop, the residual vibration without the motion of the drives yields a frequency
-(`ringing_at_rest`). The motor efforts at rest yield the payload (`held_payload`). The linear model
-with that payload in that pose predicts the frequency. A single stop may be wrong; several
+(`vibration_at_rest`). The motor efforts at rest yield the payload (`held_payload`). The linear
+model with that payload in that pose predicts the frequency. A single stop may be wrong; several
 consecutive stops that differ by more than their standard deviations are significant.
 """
 
@@ -17,7 +17,7 @@ from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.analysis.natural_modes import modes
 from flex_robot_sim.identification.drift_settings import DriftSettings
 from flex_robot_sim.identification.held_payload import UNKNOWN, PayloadEstimate, held_payload
-from flex_robot_sim.identification.ringing_at_rest import ringing_at_rest, ringing_model
+from flex_robot_sim.identification.vibration_at_rest import fit_vibration, vibration_model
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.payload import with_payload
 from flex_robot_sim.util.exceptions import SettingError
@@ -85,7 +85,7 @@ class DriftWatch:
         frequencies = locked_modes.frequencies[locked_modes.frequencies > MIN_FREQUENCY_HZ]
         if not frequencies.size:
             raise SettingError(
-                f'{arm.description.name}: nothing rings above {MIN_FREQUENCY_HZ:g} Hz'
+                f'{arm.description.name}: nothing vibrates above {MIN_FREQUENCY_HZ:g} Hz'
             )
         self._period = 1.0 / float(frequencies[0])
 
@@ -138,13 +138,13 @@ class DriftWatch:
         """Return 'ok', 'warning' or 'stale', and a one-line message."""
         stops, count = [*self.stops], self.settings.drift_stops
         if not stops:
-            return 'stale', 'nothing has rung yet' + (
+            return 'stale', 'no vibration measured yet' + (
                 f': {self.rests} stops were too quiet or too short' if self.rests else ''
             )
         newest, last = stops[-1], stops[-count:]
         now = newest.time if self.last is None else self.last
         if now - newest.time > self.settings.drift_patience:
-            return 'stale', f'nothing has rung for {now - newest.time:.0f} s'
+            return 'stale', f'no vibration measured for {now - newest.time:.0f} s'
         deviations = np.array([stop.share - 1 for stop in last])
         stds = np.array([stop.deviation for stop in last])
         for sign, word, cause in (
@@ -160,17 +160,17 @@ class DriftWatch:
             ):
                 change = float(np.median(deviations))
                 return 'warning', (
-                    f'rings {abs(change):.1%} {word} than its model in {count} '
+                    f'vibrates {abs(change):.1%} {word} than its model in {count} '
                     f'stops in a row: {cause}; stiffness {(1 + change) ** 2:.3g} of '
                     'it'
                 )
         return 'ok', (
-            f'rings at {newest.frequency:.4g} Hz, {newest.share - 1:+.1%} of what its model says'
+            f'vibrates at {newest.frequency:.4g} Hz, {newest.share - 1:+.1%} from its model'
         )
 
     def figures(self) -> dict[str, object]:
         """Return diagnostic values of the last stop, by name."""
-        out: dict[str, object] = {'stops': self.rests, 'stops that rang': len(self.stops)}
+        out: dict[str, object] = {'stops': self.rests, 'stops with vibration': len(self.stops)}
         if self.stops:
             last = self.stops[-1]
             out |= {
@@ -266,12 +266,12 @@ class DriftWatch:
     def _vibration_stop(self, time, table, is_at_rest, drives, payload):
         """Return the ObservedStop by the residual vibration, or None if it is not significant."""
         joints, step = len(drives), time[1] - time[0]
-        model = ringing_model(self._with_payload(payload.mass), drives, MAX_MODE_RATIO)
+        model = vibration_model(self._with_payload(payload.mass), drives, MAX_MODE_RATIO)
         band = min(BAND_RATIO * model.frequencies[-1], 0.45 / step)
         sections = butter(3, band, fs=1 / step, output='sos')
         signals = table[:, : joints + len(self._gauges)]
         signals = sosfilt(sections, signals - signals[0], axis=0)[is_at_rest]
-        fit = ringing_at_rest(
+        fit = fit_vibration(
             time[is_at_rest], signals[:, joints:], signals[:, :joints], model, band
         )
         if (
@@ -283,7 +283,7 @@ class DriftWatch:
             return None
         payload_std, phase_std = 0.0, PHASE_ERROR_PERIODS / fit.cycles
         if np.isfinite(payload.deviation):
-            heavier_model = ringing_model(
+            heavier_model = vibration_model(
                 self._with_payload(payload.mass + payload.deviation), drives, 1.0
             )
             payload_std = abs(heavier_model.frequencies[0] / model.frequencies[0] - 1)

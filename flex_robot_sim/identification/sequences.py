@@ -197,7 +197,7 @@ def _channels(logs, arm, sides, has_efforts):
     )
     if not channels:
         raise UsageError(
-            f'{logs[0].path}: has nothing that tells how the arm bends. Record '
+            f'{logs[0].path}: no column measures how the arm bends. Record '
             f'{", ".join(candidates[:4]) or "efforts"}, or name the column by '
             '--signal.'
         )

@@ -209,13 +209,13 @@ def trading(correlations: np.ndarray, row: int, count: int) -> int | None:
 
 
 HINTS = {
-    'stiffness': 'let the links ring: stop a fast move, and record at rest for some periods',
-    'damping': 'let the links ring down at rest, for ten periods and more',
+    'stiffness': 'let the links vibrate: stop a fast move, and record at rest for some periods',
+    'damping': 'let the vibration decay at rest, for ten periods and more',
     'friction': 'move slowly at several speeds, and turn back often',
     'mass': 'move with two known payloads, or hold still in several poses if gravity acts',
     'delay': 'move faster: a sweep up to the first frequencies',
     'gain': 'give one of the stiffnesses, or bend the link by a known weight',
     'imu': 'turn that link about this axis, or shake it along',
-    'geometry': 'ring with two known payloads, or give the stiffness',
+    'geometry': 'record vibration with two known payloads, or give the stiffness',
 }
 """Which excitation determines a kind of parameter better."""

@@ -77,8 +77,8 @@ class PlanLimits(Settings):
 
     effort: tuple = setting((), 'largest effort of each motor', 'N m, N', above=0.0, of=float)
     velocity: tuple = setting((), 'of each joint', 'rad/s, m/s', above=0.0, of=float)
-    acceleration: tuple = setting((), 'likewise', 'rad/s2, m/s2', above=0.0, of=float)
-    jerk: tuple = setting((), 'likewise', 'rad/s3, m/s3', above=0.0, of=float)
+    acceleration: tuple = setting((), 'of each joint', 'rad/s2, m/s2', above=0.0, of=float)
+    jerk: tuple = setting((), 'of each joint', 'rad/s3, m/s3', above=0.0, of=float)
     deflection: float = setting(
         0.0, 'of the tip of a link, over its length; 0: free', at_least=0.0
     )

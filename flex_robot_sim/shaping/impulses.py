@@ -162,7 +162,7 @@ class ExtraInsensitive(ShaperKind):
         if ratio > MAX_DAMPING:
             raise SettingError(
                 f'an extra insensitive shaper takes damping up to {MAX_DAMPING:g}, '
-                f'not {ratio:g}: such a mode hardly rings. Take zv or zvd'
+                f'not {ratio:g}: such a mode hardly vibrates. Take zv or zvd'
             )
         unknown = self._undamped(tolerance)
         if ratio > 0.0:

@@ -46,12 +46,12 @@ def check_mode(frequency: float, ratio: float = 0.0, period: float = 0.0) -> Non
     if not 0.0 < frequency < math.inf:
         raise SettingError(
             f'frequency = {frequency!r} of a mode must be above 0 and finite: give '
-            'what the arm rings with [Hz]'
+            'the natural frequencies of the arm [Hz]'
         )
     if not 0.0 <= ratio < 1.0:
         raise SettingError(
             f'damping = {ratio!r} of a mode must be >= 0 and below 1: what is '
-            'damped more does not ring and needs no shaper'
+            'damped more does not vibrate and needs no shaper'
         )
     if period > 0.0 and not frequency * period < 0.5:
         raise SettingError(

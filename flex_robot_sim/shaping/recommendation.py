@@ -63,7 +63,7 @@ class Recommendation(NamedTuple):
         """Raise SettingError if an arm does not vibrate, or if no shaper helps."""
         name = arm.description.name
         if not self.cases:
-            raise SettingError(f'nothing of {name} rings: it needs no shaper')
+            raise SettingError(f'nothing of {name} vibrates: it needs no shaper')
         if self.best == 0:
             reason = f', as {self.reason}' if self.reason else ''
             raise SettingError(
@@ -214,7 +214,7 @@ def slow_servo_diagnosis(
     q = equilibrium(arm, np.asarray(position, float)).q
     found = modes(arm, q, gains=gains)
     rows = np.flatnonzero(found.frequencies > 0.0)
-    if not rows.size or found.damping_ratios[rows[0]] < mode_table.RINGS:
+    if not rows.size or found.damping_ratios[rows[0]] < mode_table.MAX_OSCILLATING_RATIO:
         return ''
     frequency, ratio = found.frequencies[rows[0]], found.damping_ratios[rows[0]]
     return (

@@ -89,7 +89,7 @@ def table_of_pose(
     count = 1 + max(np.flatnonzero(modes.shares >= mode_table.SHARE), default=-1)
     if count == 0:
         raise SettingError(
-            f'nothing of {arm.description.name} rings in this pose: it needs no shaper'
+            f'nothing of {arm.description.name} vibrates in this pose: it needs no shaper'
         )
     return mode_table.ModeTable(
         (), (), modes.frequencies[None, :count], modes.ratios[None, :count]
@@ -175,7 +175,7 @@ def design_for_modes(
     """Return the ShaperSpecification for modes [Hz] that are independent of the pose."""
     if not len(frequencies):
         raise SettingError(
-            'frequencies = [] must name what the arm rings with [Hz], or robot a '
+            'frequencies = [] must name the natural frequencies of the arm [Hz], or robot a '
             'URDF with <flexibility>'
         )
     if len(ratios) not in (0, len(frequencies)):

@@ -217,7 +217,9 @@ class ShaperArguments(Settings):
     def programs(self) -> list[processes.Program]:
         """Return the Program that these arguments ask for."""
         if self.robot == 'none' and not self.frequencies and not self.design_file:
-            raise SettingError('robot = "none" needs frequencies: say what the arm rings with')
+            raise SettingError(
+                'robot = "none" needs frequencies: give the natural frequencies of the arm'
+            )
         known = {processes.TOPIC: '', 'none': ''}.get(self.robot, self.robot)
         parameters = {
             **processes.robot_parameters(known, self.xacro_arguments.split(), self.tool),

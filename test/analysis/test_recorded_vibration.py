@@ -160,7 +160,7 @@ ROWS = [(k / 100, k % 3) for k in range(200)]
             ['time', 'x'],
             ROWS[:50],
             {},
-            ': has 50 samples. Record at least 128, and the ringing of several seconds.',
+            ': has 50 samples. Record at least 128, and several seconds of vibration.',
         ),
         (['x', 'y'], ROWS, {}, ': has no column "time". Add one [s], or give --rate [Hz].'),
         (

@@ -184,7 +184,8 @@ def test_a_misspelt_robot_gets_the_most_similar_name(flexsim):
         ),
         (
             ['check', 'a:=b'],
-            'flexsim check: no robot given. Name a URDF file beside the arguments for xacro.',
+            'flexsim check: no robot given. Name a URDF file in addition to the arguments '
+            'for xacro.',
         ),
     ],
 )

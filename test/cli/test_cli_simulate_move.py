@@ -63,7 +63,7 @@ def test_a_soft_servo_that_settles_slowly_is_reported(words, capsys):
     assert main([*MOVE, *words]) == 0
     assert (
         '  note: the servo is soft and comes to rest slowly by itself, at 1.1 Hz with 52% of '
-        'critical damping: little rings here that could be taken away. Give stiffer gains, '
+        'critical damping: little vibration is left to suppress. Give stiffer gains, '
         '--stiffness and --damping\n'
     ) in capsys.readouterr().out
     # the recommended gain settles

@@ -175,8 +175,8 @@ def test_a_log_without_vibration_gives_no_recommendation(capsys, tmp_path):
     code, out, err = flexsim(capsys, '--log', path, '--rate', 200, '--json')
     assert (code, json.loads(out)['recommended']) == (1, None)
     assert err == (
-        f'flexsim shape: {path}: no resonance stands out. Record at rest just after a '
-        'move or a push, long enough to see it ring, and faster than it rings.\n'
+        f'flexsim shape: {path}: no resonance stands out. Record several periods '
+        'of the vibration at rest after a move or a push, with several samples per period.\n'
     )
 
 

@@ -15,10 +15,10 @@ from flex_robot_sim.description.robot_parameters import with_parameters
 from flex_robot_sim.identification.drift_settings import DriftSettings
 from flex_robot_sim.identification.drift_watch import DriftWatch
 from flex_robot_sim.identification.held_payload import held_payload
-from flex_robot_sim.identification.ringing_at_rest import (
-    RingingModel,
-    ringing_at_rest,
-    ringing_model,
+from flex_robot_sim.identification.vibration_at_rest import (
+    VibrationModel,
+    fit_vibration,
+    vibration_model,
 )
 from flex_robot_sim.model.assembly import build_arm
 from flex_robot_sim.model.payload import with_payload
@@ -42,7 +42,7 @@ def watched(monkeypatch):
 
 
 def model_of(frequency, ratio, shaken):
-    return RingingModel(
+    return VibrationModel(
         np.array([frequency]),
         np.array([ratio]),
         np.array([[1.0], [0.4]]),
@@ -58,7 +58,7 @@ def test_the_frequency_of_a_decay_is_found_within_its_deviation():
         w = 2 * math.pi * frequency
         decay = np.exp(-ratio * w * TIME) * np.cos(w * math.sqrt(1 - ratio**2) * TIME + 1.0)
         signals = np.outer(decay, [1.0, 0.4]) + random.normal(0.0, 0.05, (len(TIME), 2)) + 3.0
-        found = ringing_at_rest(
+        found = fit_vibration(
             TIME, signals, np.zeros((len(TIME), 1)), model_of(2.0, 0.01, 1.0), BAND
         )
         assert found.share == pytest.approx(frequency / 2.0, abs=5 * found.deviation)
@@ -83,8 +83,8 @@ def test_the_response_of_a_drive_to_the_vibration_is_removed():
     found = solve_ivp(rates, (0.0, 4.0), (0.1, 0.0, 0.02, 0.0), t_eval=TIME, rtol=1e-9, atol=1e-12)
     z, y = found.y[0], found.y[2]
     signals = np.outer(z, [1.0, 0.4])
-    alone = ringing_at_rest(TIME, signals, 0 * y[:, None], model_of(2.0, ratio, shaken), BAND)
-    residual = ringing_at_rest(TIME, signals, y[:, None], model_of(2.0, ratio, shaken), BAND)
+    alone = fit_vibration(TIME, signals, 0 * y[:, None], model_of(2.0, ratio, shaken), BAND)
+    residual = fit_vibration(TIME, signals, y[:, None], model_of(2.0, ratio, shaken), BAND)
     # linear interpolation with 25 samples per period
     assert residual.share == pytest.approx(1.0, abs=2e-3) and residual.explained > 0.999
     assert abs(alone.share - 1.0) > 0.02
@@ -92,7 +92,7 @@ def test_the_response_of_a_drive_to_the_vibration_is_removed():
 
 def test_the_vibration_model_has_the_modes_with_locked_drives():
     arm, pose = frs.load('two_link'), [0.2, 0.4, -0.7]
-    model = ringing_model(arm, np.array(pose), 3.0)
+    model = vibration_model(arm, np.array(pose), 3.0)
     expected = frs.frequencies(arm, pose, joints='locked')
     # dampers of gears couple modes; a fit of undamped shapes neglects this
     assert model.frequencies == pytest.approx(expected[: len(model.frequencies)], rel=2e-4)
@@ -176,14 +176,14 @@ def test_samples_at_1_khz_need_little_cpu_time(watched):
 def test_no_samples_and_no_vibration_are_stale():
     arm = frs.load('rig')
     watch = DriftWatch(arm, DriftSettings(drift_patience=5.0))
-    assert watch.verdict() == ('stale', 'nothing has rung yet')
+    assert watch.verdict() == ('stale', 'no vibration measured yet')
     still = np.array([0.1, 0.2])
     for k in range(1000):
         watch.take(k * 0.01, still, np.zeros(2))
         assert watch.look() is None
     assert watch.verdict() == (
         'stale',
-        'nothing has rung yet: 1 stops were too quiet or too short',
+        'no vibration measured yet: 1 stops were too quiet or too short',
     )
 
 

@@ -455,7 +455,7 @@ def test_a_robot_that_does_not_ring_is_told_that_it_needs_no_shaper(flexsim, tmp
     done = flexsim('demo', '--robot', 'stiff.urdf', '--shaper', 'zvd', cwd=tmp_path)
     assert done.returncode == 2 and done.stdout == ''
     assert done.stderr.count('\n') == 1
-    assert 'rings in this pose: it needs no shaper' in done.stderr
+    assert 'vibrates in this pose: it needs no shaper' in done.stderr
 
 
 def test_the_robots_of_a_space_station_move_without_gravity_or_not_at_all(demo):

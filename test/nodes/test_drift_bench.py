@@ -41,10 +41,10 @@ def of_drift(message):
 def is_reported(message, truth, soft):
     """Whether the watch says what is true of a strip of a share of the stiffness described."""
     seen, status = figures(message), message.status[0]
-    if not of_drift(message) or int(seen['stops that rang']) < ENOUGH:
+    if not of_drift(message) or int(seen['stops with vibration']) < ENOUGH:
         return False
     level, line = (
-        (DiagnosticStatus.OK, 'rings at ')
+        (DiagnosticStatus.OK, 'vibrates at ')
         if soft == 1.0
         else (
             DiagnosticStatus.WARN,

@@ -47,7 +47,7 @@ def test_softer_arm_is_reported_and_silence_before_it(start, observer, tmp_path)
         '/diagnostics',
         lambda message: of_drift(message) and message.status[0].level == DiagnosticStatus.WARN,
     )
-    assert told.status[0].message.startswith('rings ')
+    assert told.status[0].message.startswith('vibrates ')
     assert 'slower than its model in 2 stops in a row: softer than described' in (
         told.status[0].message
     )
@@ -68,7 +68,7 @@ def test_a_bench_is_watched_by_what_its_bridge_sends(start, observer):
         DiagnosticArray,
         '/diagnostics',
         lambda message: (
-            of_drift(message) and message.status[0].message.startswith('nothing has rung yet')
+            of_drift(message) and message.status[0].message.startswith('no vibration measured yet')
         ),
     )
     assert told.status[0].level == DiagnosticStatus.STALE

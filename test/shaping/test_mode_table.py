@@ -110,7 +110,7 @@ def test_stage_of_each_mode_has_half_a_cycle_between_its_impulses(table):
         ),
         (
             lambda arm: mode_table(frs.load('rcm')),
-            'nothing of rcm rings in these poses: it needs no shaper',
+            'nothing of rcm vibrates in these poses: it needs no shaper',
         ),
     ],
 )

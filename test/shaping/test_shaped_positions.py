@@ -133,8 +133,8 @@ def test_shaper_of_an_arm_is_that_of_its_finite_elements(arm):
         ),
         (
             lambda arm: zv(-1.0),
-            'frequency = -1.0 of a mode must be above 0 and finite: give what the '
-            'arm rings with [Hz]',
+            'frequency = -1.0 of a mode must be above 0 and finite: give '
+            'the natural frequencies of the arm [Hz]',
         ),
         (
             lambda arm: ei(2.0, tolerance=0.7),

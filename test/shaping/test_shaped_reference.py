@@ -297,7 +297,7 @@ def test_what_does_not_ring_needs_no_shaper_and_what_is_too_fast_has_none(two_li
     arm = rigid_arm()
     servo = JointController(arm).servo
     for is_by_pose in (True, False):
-        with pytest.raises(SettingError, match='rings in .* it needs no shaper'):
+        with pytest.raises(SettingError, match='vibrates in .* it needs no shaper'):
             design_shaper(
                 arm,
                 ShapingSettings(shaper='zv', shaper_by_pose=is_by_pose),

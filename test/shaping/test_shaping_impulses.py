@@ -196,12 +196,12 @@ def test_convolution_multiplies_the_responses():
         (
             lambda: of_kind('zv', 0.0),
             'frequency = 0.0 of a mode must be above 0 and finite: give '
-            'what the arm rings with [Hz]',
+            'the natural frequencies of the arm [Hz]',
         ),
         (
             lambda: of_kind('zv', 1.0, 1.0),
             'damping = 1.0 of a mode must be >= 0 and below 1: what is '
-            'damped more does not ring and needs no shaper',
+            'damped more does not vibrate and needs no shaper',
         ),
         (
             lambda: of_kind('ei', 1.0, tolerance=0.7),
@@ -210,7 +210,7 @@ def test_convolution_multiplies_the_responses():
         (
             lambda: of_kind('ei', 1.0, 0.5),
             'an extra insensitive shaper takes damping up to 0.3, not 0.5: such a mode hardly '
-            'rings. Take zv or zvd',
+            'vibrates. Take zv or zvd',
         ),
         (
             lambda: of_kind('ei2', 1.0, 0.3, 0.15),

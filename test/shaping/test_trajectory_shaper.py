@@ -240,7 +240,7 @@ def test_what_is_refused_changes_nothing():
 @pytest.mark.parametrize(
     'frequencies, ratios, line',
     [
-        ((), (), 'must name what the arm rings with'),
+        ((), (), 'must name the natural frequencies of the arm'),
         ((1.0, 2.0), (0.1,), '1 numbers for 2 frequencies'),
         ((0.0,), (), 'must be above 0 and finite'),
         ((1.0,), (1.0,), 'below 1'),

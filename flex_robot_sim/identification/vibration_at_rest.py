@@ -39,7 +39,7 @@ MIN_DAMPING_RATIO = 2e-3  # of a model without damping
 COLORED_NOISE_FACTOR = 2.0  # factor on standard deviations: model errors vibrate as well
 
 
-class RingingModel(NamedTuple):
+class VibrationModel(NamedTuple):
     """Modes of an arm in a pose with locked drives, their excitation and their outputs."""
 
     frequencies: np.ndarray  # (k,)  slowest first                                       [Hz]
@@ -49,7 +49,7 @@ class RingingModel(NamedTuple):
     static_gain: np.ndarray  # (c, joints)   C S
 
 
-class Ringing(NamedTuple):
+class VibrationFit(NamedTuple):
     """Residual vibration relative to the model."""
 
     share: float  # measured over modelled frequencies
@@ -60,9 +60,11 @@ class Ringing(NamedTuple):
     cycles: float  # equivalent duration at the largest amplitude, in periods
 
 
-def ringing_model(arm: ArmModel, position: np.ndarray, max_frequency_ratio: float) -> RingingModel:
+def vibration_model(
+    arm: ArmModel, position: np.ndarray, max_frequency_ratio: float
+) -> VibrationModel:
     """
-    Return the RingingModel of an ArmModel at rest.
+    Return the VibrationModel of an ArmModel at rest.
 
     :param position: of the drives, (joints,).
     :param max_frequency_ratio: of the highest mode, over the slowest.
@@ -82,7 +84,7 @@ def ringing_model(arm: ArmModel, position: np.ndarray, max_frequency_ratio: floa
     shapes, rates = shapes[:, is_used], rates[is_used]
     ratios = np.einsum('nk,nm,mk->k', shapes, D[flexible], shapes) / (2 * rates)
     gauges = flex_sensors(arm).matrix
-    return RingingModel(
+    return VibrationModel(
         rates / (2 * np.pi),
         ratios,
         gauges[:, x] @ shapes,
@@ -91,9 +93,9 @@ def ringing_model(arm: ArmModel, position: np.ndarray, max_frequency_ratio: floa
     )
 
 
-def ringing_at_rest(
-    time: np.ndarray, signals: np.ndarray, drives: np.ndarray, model: RingingModel, band: float
-) -> Ringing | None:
+def fit_vibration(
+    time: np.ndarray, signals: np.ndarray, drives: np.ndarray, model: VibrationModel, band: float
+) -> VibrationFit | None:
     """
     Fit the residual vibration in measured signals; None if they do not determine it.
 
@@ -165,7 +167,7 @@ def ringing_at_rest(
             np.diag(np.linalg.pinv(fit.jac.T @ fit.jac)) * noise * samples_per_independent, 0.0
         )
     )
-    return Ringing(
+    return VibrationFit(
         float(fit.x[0]),
         float(stds[0]),
         float(np.exp(fit.x[1])),
