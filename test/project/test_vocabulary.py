@@ -128,6 +128,9 @@ IN_PAGES = {
 PAGES = [
     'README.md',
     'CHANGELOG.rst',
+    'CONTRIBUTING.md',
+    'QUALITY_DECLARATION.md',
+    'SECURITY.md',
     *sorted(str(path.relative_to(ROOT)) for path in (ROOT / 'docs').rglob('*.md')),
 ]
 # the same of comments and docstrings
