@@ -59,7 +59,7 @@ GOOD = {
     KEEP: [],
 }
 # readings that this operator produces
-KEPT = {
+KEPT: dict[str, list] = {
     'zero': [0.0, 0.0],
     'slide': [{'position': x, 'counts': 300e3 * x} for x in (0.06, 0.12, 0.2)],
     'turn': [{'position': a, 'counts': RADIAN * a} for a in (-0.7, 0.35, 0.87)],

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flex_robot_sim.rig.board import firmware
+from flex_robot_sim.rig.wire.binary_layout import layout_of
 from flex_robot_sim.rig.wire.frames import FrameReader, encode
 from flex_robot_sim.rig.wire.protocol import FRAMES, Header, is_from_board
 from flex_robot_sim.util.exceptions import FlexRobotSimError
@@ -20,6 +21,7 @@ from flex_robot_sim.util.share import share_folder
 
 pytestmark = pytest.mark.slow
 
+HEADER = layout_of(Header)
 SOURCES = share_folder() / 'firmware'
 NO_HOST = firmware.missing_tools({'make': 'make', 'gcc': 'gcc'})
 NO_CROSS = firmware.missing_tools(firmware.TOOLS)
@@ -205,8 +207,8 @@ def c_read(codec, reader, data):
     size = codec.codec_read(reader, data, len(data), bodies)
     found, at = [], 0
     while at < size:
-        header = Header.LAYOUT.unpack(bodies.raw[at : at + Header.LAYOUT.size])
-        at += Header.LAYOUT.size
+        header = HEADER.unpack(bodies.raw[at : at + HEADER.size])
+        at += HEADER.size
         end = at + FRAMES[header.id].LAYOUT.size
         found.append((header, bodies.raw[at:end]))
         at = end

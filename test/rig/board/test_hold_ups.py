@@ -87,7 +87,6 @@ def process(tmp_path_factory):
         text=True,
         cwd=ROOT,
     ) as process:
-        process.path = str(path)
         try:
             assert process.stdout.readline().startswith('The rig listens')
             yield process
@@ -97,7 +96,7 @@ def process(tmp_path_factory):
 
 @pytest.fixture
 def host(process):
-    host = Host(process.path)
+    host = Host(process.args[-1])
     with host.link:
         host.until(lambda: host.link.reading and host.link.status().health)
         yield host

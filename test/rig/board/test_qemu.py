@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from firmware_in_qemu import HELLO, WRAP, needs_qemu
+from firmware_in_qemu import HELLO, needs_qemu
 
 from flex_robot_sim.rig.board import qemu
 from flex_robot_sim.rig.board.firmware import build
@@ -140,7 +140,7 @@ def test_mailbox_has_the_layout_that_the_firmware_compiles(tmp_path):
     del sizes['START']
     assert sizes == {name: getattr(qemu, name) for name in sizes}
     header = (share_folder() / 'firmware/hal/emulation/mailbox.h').read_text()
-    assert int(re.search(r'MAILBOX_START (0x\w+)u', header)[1], 16) == qemu.START
+    assert int(re.findall(r'MAILBOX_START (0x\w+)u', header)[0], 16) == qemu.START
 
 
 def test_the_firmware_boots_and_identifies_itself(bench):
@@ -207,27 +207,6 @@ def test_outputs_follow_set_points_and_the_ramp(image):
     assert outputs[-1].steps - outputs[9].steps == 1600 * 0.4
 
 
-def test_motors_are_off_100_ms_after_the_last_set_point(bench):
-    bench.start_motion()
-    taken = bench.clock
-    while bench.step().bridge:
-        assert bench.clock - taken < 100_000
-    assert bench.last(Telemetry).faults == Fault.WATCHDOG
-    assert not bench.step(milliseconds=200).bridge
-
-
-def test_clock_wraps_without_a_jump(image):
-    start = WRAP - 50_000
-    with QemuMachine(image, clock=start) as machine:
-        bench = Bench(machine, start)
-        bench.hello()
-        bench.command(Stream(500))
-        bench.step(milliseconds=100)
-        times = [f.message.time for f in bench.frames if isinstance(f.message, Telemetry)]
-        assert min(times) < 50_000 and max(times) > WRAP - 50_000
-        assert {(b - a) % WRAP for a, b in zip(times, times[1:])} == {2000}
-
-
 @pytest.mark.parametrize(
     'fault, cause',
     [
@@ -290,14 +269,6 @@ def test_a_late_step_without_motion_is_not_a_fault(bench):
     bench.step(milliseconds=100)
     assert bench.last(Telemetry).faults == Fault(0)
     assert bench.last(Health).late_steps == 1
-
-
-def test_a_flood_of_bytes_does_not_disturb_the_board(bench):
-    bench.hello()
-    bench.step(b'\x55' * 4096)
-    bench.step(b'\0', 100)
-    assert bench.last(Health).crc_errors == 1
-    assert bench.command(Stream(0)) == Result.ACCEPTED
 
 
 def test_bytes_beyond_the_buffer_are_dropped_and_counted(bench):

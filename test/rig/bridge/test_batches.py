@@ -6,7 +6,7 @@ from flex_robot_sim.rig.bridge.batches import Batches
 
 
 def test_every_queued_item_is_handled_once_and_in_order():
-    handled = []
+    handled: list = []
     batches = Batches('test', 1e-3, handled.extend)
     for item in range(1000):
         batches.put(item)

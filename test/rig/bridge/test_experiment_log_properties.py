@@ -57,7 +57,7 @@ def test_any_telemetry_is_read_as_it_was_written(folder, arm, sent, form):
 
 @pytest.mark.parametrize('form', ['csv', 'mcap'])
 def test_a_state_of_newer_firmware_stays_a_number_in_a_log(tmp_path, arm, form):
-    message = Telemetry(*[0] * 3, *[1] * 2, 0.0, 0, 0.0, 174, 0, Fault(0), 0, 0.0)
+    message = Telemetry._make([*[0] * 3, *[1] * 2, 0.0, 0, 0.0, 174, 0, Fault(0), 0, 0.0])
     write(tmp_path / f'run.{form}', arm, [Reading(message, 1.0, 1.0)] * 2)
     found = read_experiment(tmp_path / f'run.{form}').readings
     assert [reading.message.state for reading in found] == [174, 174]

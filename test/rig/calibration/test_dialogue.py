@@ -9,7 +9,8 @@ FORCES = {'N': 1.0, 'g': 9.80665e-3}
 
 
 def dialogue(*answers):
-    said, answers = [], list(answers)
+    answers = list(answers)
+    said: list = []
     return Dialogue(lambda _: answers.pop(0), said.append), said
 
 

@@ -98,6 +98,14 @@ def board_state(emulator):
     return emulator.call(lambda rig: rig.board.state.name)
 
 
+def interrupted(link, arm, person, **options):
+    """Return a session that ends because the person has no more answers."""
+    session = CalibrationSession(link, arm, person.ask, person.say, **options)
+    with pytest.raises(EOFError):
+        session.run()
+    return session
+
+
 def test_operator_and_emulator_produce_the_true_calibration(arm, emulator, link, tmp_path):
     person = Person(emulator)
     session = CalibrationSession(link, arm, person.ask, person.say)
@@ -139,9 +147,7 @@ def test_a_wrong_number_is_rejected_with_its_reason_and_dropped_alone(arm, emula
             TURN: [],
         },
     )
-    session = CalibrationSession(link, arm, person.ask, person.say)
-    with pytest.raises(EOFError):
-        session.run()
+    session = interrupted(link, arm, person)
     assert [row['position'] for row in session.readings['slide']] == pytest.approx(
         [0.06, 0.15, 0.2]
     )
@@ -160,11 +166,7 @@ def test_a_session_continues_from_a_previous_one(arm, emulator, link, hasty):
             ZERO: [('slide=0.1', '')],
         },
     )
-    session = CalibrationSession(
-        link, arm, person.ask, person.say, readings=copied('zero', 'slide', 'turn', 'stepper')
-    )
-    with pytest.raises(EOFError):
-        session.run()
+    session = interrupted(link, arm, person, readings=copied('zero', 'slide', 'turn', 'stepper'))
     assert not person.refusals and not session.readings['motor']
     assert any(
         ' microsteps per radian; the data sheets say 509.296' in line for line in person.said
@@ -204,11 +206,7 @@ def test_back_returns_to_the_previous_step_without_loss(arm, emulator, link, has
     person = Person(
         emulator, **{KEEP: [(None, '')], TURN: [angle(-40), (None, 'back')], SLIDE: []}
     )
-    session = CalibrationSession(
-        link, arm, person.ask, person.say, readings=copied('zero', 'slide')
-    )
-    with pytest.raises(EOFError):
-        session.run()
+    session = interrupted(link, arm, person, readings=copied('zero', 'slide'))
     assert len(session.readings['slide']) == 3 and len(session.readings['turn']) == 1
     assert sum('Slide (1 of 5)' in line for line in person.said) == 2
 
@@ -239,11 +237,7 @@ def test_an_arm_with_too_small_a_load_is_rejected(arm, emulator, link, hasty):
             FORCE: [(None, '20'), *(pull(force) for force in forces), (None, '')],
         },
     )
-    session = CalibrationSession(
-        link, arm, person.ask, person.say, readings=copied('zero', 'slide', 'turn', 'stepper')
-    )
-    with pytest.raises(EOFError):
-        session.run()
+    session = interrupted(link, arm, person, readings=copied('zero', 'slide', 'turn', 'stepper'))
     assert 'strip/root: the loads change the reading' in person.refusals[0]
     assert len(session.readings['sensors']) == 5
     # F L^3 / (3 E I) of the strip: 20 * 0.4^3 / (3 * 206e9 * 0.02 * 0.001^3 / 12) = 1.243 m
@@ -261,11 +255,7 @@ def test_the_stop_button_ends_the_hold_and_keeps_earlier_readings(arm, emulator,
             FORCE: [pull(0.2), ('stop', '0.4')],
         },
     )
-    session = CalibrationSession(
-        link, arm, person.ask, person.say, readings=copied('zero', 'slide', 'turn', 'stepper')
-    )
-    with pytest.raises(EOFError):
-        session.run()
+    session = interrupted(link, arm, person, readings=copied('zero', 'slide', 'turn', 'stepper'))
     assert person.refusals[0].startswith('the board stopped. ESTOP_INPUT')
     assert len(session.readings['sensors']) == 1
 
@@ -280,16 +270,9 @@ def test_a_key_stops_a_motion(arm, emulator, link, hasty, word, question):
 
     names = ('zero', 'slide', 'turn', 'stepper')
     person = Person(emulator, **{KEEP: 3 * [(None, '')], question: [GOOD[question][0]]})
-    session = CalibrationSession(
-        link,
-        arm,
-        person.ask,
-        person.say,
-        watch=watch,
-        readings=copied(*names[:3] if word == 'stepper' else names),
+    interrupted(
+        link, arm, person, watch=watch, readings=copied(*names[:3] if word == 'stepper' else names)
     )
-    with pytest.raises(EOFError):
-        session.run()
     assert person.refusals == ['a key was pressed: the motors are off.']
     assert board_state(emulator) == 'DISARMED'
 
@@ -304,11 +287,7 @@ def test_a_key_stops_a_motion(arm, emulator, link, hasty, word, question):
 )
 def test_a_blocked_slide_is_rejected(arm, emulator, link, hasty, deed, message):
     person = Person(emulator, **{KEEP: 3 * [(None, '')], RUN: [(deed, '')], MOTORS: []})
-    session = CalibrationSession(
-        link, arm, person.ask, person.say, readings=copied('zero', 'slide', 'turn', 'stepper')
-    )
-    with pytest.raises(EOFError):
-        session.run()
+    interrupted(link, arm, person, readings=copied('zero', 'slide', 'turn', 'stepper'))
     assert person.refusals[0].startswith(message)
     assert board_state(emulator) == 'DISARMED'
 

@@ -261,15 +261,7 @@ def test_the_suite_finds_the_board_at_its_port(emulated_port):
 
 
 def test_the_command_moves_a_board_at_a_port_only_on_request(emulated_port, capsys):
-    words = [
-        'rig',
-        'conformance',
-        '--back-end',
-        emulated_port,
-        '--only',
-        'arming_begins',
-        '--json',
-    ]
+    words = f'rig conformance --back-end {emulated_port} --only arming_begins --json'.split()
     assert main(words) == 0
     facts = json.loads(capsys.readouterr().out)
     assert (facts['passed'], facts['skipped']) == (0, 1)

@@ -135,8 +135,9 @@ MUTANTS = {
         lambda board: (
             board.feed_watchdog(),
             board.change_state(State.ARMED),
-            setattr(board, '_motion_command', board_state.MotionCommand(0.05, 0.0)),
-            setattr(board, '_valid_until', math.inf),
+            board.__dict__.update(
+                _motion_command=board_state.MotionCommand(0.05, 0.0), _valid_until=math.inf
+            ),
         ),
     ),
     'CLEAR arms': (AFTER_ESTOP, Commands, '_clear', clears_into_motion),
@@ -212,8 +213,7 @@ MUTANTS = {
         'drive',
         lambda board, setpoint: (
             board.feed_watchdog(),
-            setattr(board, '_motion_command', setpoint[1:3]),
-            setattr(board, '_valid_until', math.inf),
+            board.__dict__.update(_motion_command=setpoint[1:3], _valid_until=math.inf),
         ),
     ),
     'motion after a profile': (

@@ -2,6 +2,7 @@
 
 import random
 
+import numpy as np
 import pytest
 
 from flex_robot_sim.rig.host.clock import ClockMap, StampMonitor
@@ -55,7 +56,7 @@ def test_slow_exchanges_do_not_shift_the_clock():
     ticks = clocks.ticks(clocks.now)
     # half the difference of the delays (100 us), plus the scatter of the best (50 us)
     assert clock.to_host(ticks) == pytest.approx(clocks.now, abs=100e-6)
-    assert clock.spread < 150e-6
+    assert clock.spread is not None and clock.spread < 150e-6
 
 
 @pytest.mark.parametrize('drift', [-100e-6, -20e-6, 50e-6, 100e-6])
@@ -73,7 +74,7 @@ def test_the_wrap_after_2_32_us_is_invisible():
     clocks.run(clock, 80)
     assert before < WRAP * 1e-6 < clocks.now
     stamps = [clock.to_host(clocks.ticks(clocks.now - 8.0 + k)) for k in range(8)]
-    assert [b - a for a, b in zip(stamps, stamps[1:])] == pytest.approx([1.0] * 7, abs=1e-4)
+    assert np.diff(np.array(stamps)) == pytest.approx([1.0] * 7, abs=1e-4)
     assert stamps[0] == pytest.approx(clocks.now - 8.0, abs=100e-6)
 
 

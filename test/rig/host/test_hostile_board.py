@@ -1,6 +1,7 @@
 """A board that sends arbitrary bytes causes no exception, no memory growth and no NaN."""
 
 import random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -106,7 +107,7 @@ class HostileBoard:
 
 
 def test_random_bytes_raise_nothing_and_do_not_fill_the_memory(mutants, caplog):
-    sent = []
+    sent: list = []
     session = LinkSession(sent.append, lambda ack: None)
     board, now = HostileBoard(session), 0.0
     session.greet(now)
@@ -135,9 +136,9 @@ class _Link:
     def __init__(self, name, settings, on_reading, on_event):
         self.name, self.settings = name, settings
         self.session = LinkSession(lambda message: None, lambda ack: None, on_reading, on_event)
-        self.board = HostileBoard(self.session)
         self.session.greet(0.0)
-        self.session.take(encode(self.board.hello()._replace(boot_id=1), 1, 0), 0.0)
+        hello = HostileBoard(self.session).hello()
+        self.session.take(encode(hello._replace(boot_id=1), 1, 0), 0.0)
         self.session.open(1)
         self.board = self.session.board
 
@@ -160,14 +161,14 @@ def test_random_telemetry_causes_no_nan_in_states_and_set_points(
     monkeypatch, caplog, mutants, estimator
 ):
     monkeypatch.setattr(bridge_module, 'RigLink', _Link)
-    arm, states = frs.load('rig'), []
+    arm = frs.load('rig')
+    states: list = []
     calibration = calibration_of(BridgeSettings(), arm)
     bridge = RigBridge(arm, calibration, 'none', on_state=states.append)
     bridge.command(arm.joint_names, [1.0, 0.1])
-    session, shapes = (
-        bridge.link.session,
-        ShapeTracker(arm, calibration, EstimatorSettings(estimator=estimator)),
-    )
+    link: Any = bridge.link
+    session = link.session
+    shapes = ShapeTracker(arm, calibration, EstimatorSettings(estimator=estimator))
     board, twin = HostileBoard(session), Twin(arm, calibration, shapes.link)
     for _ in range(mutants // (20 if estimator == 'least_squares' else 200)):
         data, states[:] = board.bytes(), []

@@ -3,6 +3,7 @@
 import threading
 
 import pytest
+from refusals import refusal
 from rig_peer import Peer
 from waiting import PATIENCE, eventually
 
@@ -68,9 +69,7 @@ def test_connecting_starts_a_session_with_telemetry_and_does_not_arm(peer, conne
 
 def test_a_silent_port_is_a_one_line_error(peer):
     peer.silent = True
-    with pytest.raises(RigError) as caught:
-        RigLink(peer.name, LinkSettings(hello_timeout=0.3))
-    assert str(caught.value) == (
+    assert refusal(RigError, lambda: RigLink(peer.name, LinkSettings(hello_timeout=0.3))) == (
         f'{peer.name}: no board answers within 0.3 s. Look at the power of the board, the cable, '
         'and the baud rate 921600.'
     )
@@ -269,7 +268,7 @@ def test_another_version_is_read_only(peer, version):
 
 
 def test_events_are_acknowledged_each_time_and_reported_once(peer, connect):
-    reported = []
+    reported: list = []
     link = connect(on_event=reported.append)
     peer.event(5, EventKind.HOMED, Joint.TURN)
     peer.event(5, EventKind.HOMED, Joint.TURN)
@@ -292,7 +291,7 @@ def test_an_exception_in_a_callback_does_not_end_the_link(peer, connect, caplog)
 
 
 def test_a_command_in_a_callback_is_rejected_immediately(peer, connect, caplog):
-    link = connect(on_event=lambda event: link.arm())
+    link: RigLink = connect(on_event=lambda event: link.arm())
     peer.event(1, EventKind.STATE)
     assert eventually(lambda: 'no commands in callbacks' in caplog.text)
 
@@ -370,7 +369,7 @@ def test_gaps_and_damage_are_counted(peer, connect):
 
 def test_the_clock_of_the_board_is_tracked_across_its_wrap(tmp_path):
     peer = Peer(tmp_path, clock_start=2**32 - 1_500_000)
-    readings = []
+    readings: list = []
     try:
         with RigLink(peer.name, CALM, on_reading=readings.append) as link:
             assert eventually(lambda: readings and 0 < readings[-1].message.time < 2**31)
@@ -399,9 +398,7 @@ def test_the_clock_of_the_board_is_tracked_across_its_wrap(tmp_path):
     ],
 )
 def test_the_host_rejects_settings_that_the_board_would_reject(values, problem):
-    with pytest.raises(SettingError) as caught:
-        LinkSettings(**values)
-    assert str(caught.value) == problem
+    assert refusal(SettingError, lambda: LinkSettings(**values)) == problem
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 import serial
+from refusals import refusal
 from waiting import PATIENCE, eventually
 
 from flex_robot_sim.rig.errors import RigError
@@ -140,9 +141,7 @@ def test_a_name_that_changes_to_another_device_is_followed(terminal, opened, tmp
 def test_the_link_of_a_killed_emulator_is_not_opened(terminal):
     # its terminal may now belong to a user session
     with open(f'{terminal.name}.lock', 'w') as lock:
-        with pytest.raises(RigError) as caught:
-            Port(terminal.name, Sink())
-        assert str(caught.value) == (
+        assert refusal(RigError, Port, terminal.name, Sink()) == (
             f'{terminal.name}: the port behind this name, {os.readlink(terminal.name)}, is gone. '
             'Plug the board in or start the emulator again.'
         )
@@ -178,42 +177,33 @@ def test_a_blocked_port_does_not_block_the_writer(terminal, opened):
             break
 
 
-def test_a_port_in_use_is_a_one_line_error_that_names_the_program(terminal):
+@pytest.fixture
+def other(terminal):
+    """Another program that has the port."""
     program = (
         'import serial, sys; port = serial.Serial(sys.argv[1], exclusive=True); '
         'print("open", flush=True); sys.stdin.read()'
     )
-    other = subprocess.Popen(
+    with subprocess.Popen(
         [sys.executable, '-c', program, terminal.name],
         text=True,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-    )
-    assert other.stdout.readline() == 'open\n'
+    ) as other:
+        assert other.stdout.readline() == 'open\n'
+        yield other
+        other.kill()
+
+
+def test_a_port_in_use_is_a_one_line_error_that_names_the_program(terminal, other):
     name = Path('/proc', str(other.pid), 'comm').read_text().strip()
-    try:
-        with pytest.raises(RigError) as caught:
-            Port(terminal.name, Sink())
-    finally:
-        other.communicate()
     # this process also has the terminal open, like an emulator; this is not a conflict
-    assert str(caught.value) == (
+    assert refusal(RigError, Port, terminal.name, Sink()) == (
         f'{terminal.name}: another program has the port: {name} {other.pid}. End it first.'
     )
 
 
-def test_the_port_of_a_killed_program_is_free_again(terminal):
-    program = (
-        'import serial, sys; port = serial.Serial(sys.argv[1], exclusive=True); '
-        'print("open", flush=True); sys.stdin.read()'
-    )
-    other = subprocess.Popen(
-        [sys.executable, '-c', program, terminal.name],
-        text=True,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-    )
-    assert other.stdout.readline() == 'open\n'
+def test_the_port_of_a_killed_program_is_free_again(terminal, other):
     other.kill()
     other.communicate()
     Port(terminal.name, Sink()).close()
@@ -271,9 +261,7 @@ def test_a_port_without_permission_is_a_one_line_error_with_the_group(terminal):
 def test_a_path_that_is_not_a_port_is_a_one_line_error(tmp_path, name, problem):
     (tmp_path / 'file').write_text('not a port')
     (tmp_path / 'left').symlink_to('/dev/pts/none')  # left by a killed emulator
-    with pytest.raises(RigError) as caught:
-        Port(name.format(tmp_path), Sink())
-    assert str(caught.value) == problem.format(tmp_path)
+    assert refusal(RigError, Port, name.format(tmp_path), Sink()) == problem.format(tmp_path)
 
 
 def test_a_socket_works_like_a_port_and_is_found_again(opened):

@@ -104,15 +104,6 @@ def board(emulator):
     return emulator.call(lambda rig: (rig.board.state, rig.board.is_moving))
 
 
-def test_a_socket_works_like_a_serial_port(emulator, server):
-    with RigLink(server.name, CALM) as link:
-        assert link.wait_until(lambda: link.reading is not None, PATIENCE)
-        link.arm()
-        assert driven(link, 0.3)
-        assert link.status().gaps == 0 and link.status().frames.crc_errors == 0
-    assert board(emulator) == (State.DISARMED, False)  # it reports this at its end
-
-
 def test_after_a_server_restart_the_link_is_back_and_disarmed(emulator, server):
     with RigLink(server.name, CALM) as link:
         assert link.wait_until(lambda: link.reading is not None, PATIENCE)

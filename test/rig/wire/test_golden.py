@@ -9,6 +9,7 @@ import slow_wire
 from project_files import ROOT
 
 from flex_robot_sim.rig.wire import protocol
+from flex_robot_sim.rig.wire.binary_layout import layout_of
 from flex_robot_sim.rig.wire.frames import FrameReader, encode
 
 FILE = ROOT / 'test' / 'data' / 'rig_frames.txt'
@@ -98,7 +99,7 @@ def test_the_reference_encoder_gives_the_golden_bytes(golden):
 def test_the_schema_has_the_fields_and_types_of_the_file(golden):
     layout = protocol.FRAMES[header_of(golden)[0]]
     assert protocol.frame_name(layout) == golden.name
-    fields = {**protocol.Header.LAYOUT.fields, **layout.LAYOUT.fields}
+    fields = {**layout_of(protocol.Header).fields, **layout.LAYOUT.fields}
     assert {
         name: 'hex' if wire.kind in ('bytes', 'records') else wire.kind
         for name, wire in fields.items()
@@ -120,7 +121,7 @@ def test_decoding_gives_the_golden_values(golden):
 
 def test_the_crc_of_the_golden_profile_matches_its_segments():
     load = message_of(next(golden for golden in FRAMES if golden.name == 'PROFILE_LOAD'))
-    data = b''.join(protocol.Segment.LAYOUT.pack(s) for s in load.segments[: load.total])
+    data = b''.join(layout_of(protocol.Segment).pack(s) for s in load.segments[: load.total])
     assert zlib.crc32(data) == load.crc
 
 

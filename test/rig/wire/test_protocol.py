@@ -14,6 +14,7 @@ from wire_messages import any_message, sequences, sessions
 from flex_robot_sim.rig.host.link import LinkSettings
 from flex_robot_sim.rig.wire import c_header, generate, protocol, protocol_page
 from flex_robot_sim.rig.wire.behaviour import ANSWERS, STATES
+from flex_robot_sim.rig.wire.binary_layout import layout_of
 from flex_robot_sim.rig.wire.board_parameters import PARAMETERS, Parameter
 from flex_robot_sim.rig.wire.cobs import stuff, unstuff
 from flex_robot_sim.rig.wire.frames import MAX_STUFFED_SIZE, FrameReader, encode, wire_length
@@ -50,15 +51,6 @@ def test_every_message_survives_encoding_and_decoding(message, session, sequence
     assert reader_for(message).feed(data) == [(session, sequence, message)]
 
 
-@given(any_message, sessions, sequences, st.lists(st.integers(1, 60), max_size=6))
-def test_pieces_of_any_size_give_the_same_frames(message, session, sequence, cuts):
-    data, reader, found = encode(message, session, sequence) * 3, reader_for(message), []
-    for cut in [*cuts, len(data)]:
-        found += reader.feed(data[:cut])
-        data = data[cut:]
-    assert found == [(session, sequence, message)] * 3
-
-
 @given(any_message, sessions, sequences, st.data())
 @settings(max_examples=300)
 def test_a_damaged_frame_is_never_a_different_valid_frame(message, session, sequence, draw):
@@ -74,15 +66,6 @@ def test_a_damaged_frame_is_never_a_different_valid_frame(message, session, sequ
             data.insert(at, draw.draw(st.integers(0, 255)))
     # two edits can cancel, and a zero removed or added at an end has no effect
     assert all(frame == (session, sequence, message) for frame in reader_for(message).feed(data))
-
-
-@given(any_message, any_message, sessions, sequences, st.data())
-def test_half_a_frame_does_not_lose_another_frame(first, second, session, sequence, draw):
-    data = encode(first, session, sequence)
-    half = data[: draw.draw(st.integers(0, len(data) - 2))]
-    reader = reader_for(second)
-    assert reader.feed(half + encode(second, session, sequence)) == [(session, sequence, second)]
-    assert reader.counts.crc_errors <= 1
 
 
 @given(st.binary(max_size=300).map(lambda noise: noise.replace(b'\0', b'\1')), any_message)
@@ -113,31 +96,13 @@ def test_an_endless_chunk_needs_no_memory_and_counts_once():
     assert reader.counts.crc_errors == 1
 
 
-def test_noise_of_one_byte_in_a_thousand_is_counted_and_rejected():
-    noise, reader, sent, taken = random.Random(7), FrameReader(from_board=True), 30000, 0
-    for tick in range(sent):
-        data = bytes(
-            byte if noise.random() > 1e-3 else noise.randrange(256)
-            for byte in encode(TELEMETRY._replace(time=tick), 1, tick % 65536)
-        )
-        for frame in reader.feed(data):
-            assert frame == (
-                1,
-                frame.message.time % 65536,
-                TELEMETRY._replace(time=frame.message.time),
-            )
-            taken += 1
-    # 43 bytes must be correct, plus one of the zeros at both ends: 4.2 % lost
-    assert 0.95 * sent < taken < 0.965 * sent
-
-
 def test_an_echo_is_not_a_frame():
     reader = FrameReader(from_board=True)
     assert reader.feed(encode(Arm(), 1, 1)) == [] and reader.counts.unknown_ids == 1
 
 
 def test_a_frame_of_another_length_is_counted_as_such():
-    body = bytes([Time.ID, 0, 0, 0, 1, 2, 3, 4, 5])
+    body = bytes([vars(Time)['ID'], 0, 0, 0, 1, 2, 3, 4, 5])
     body += slow_wire.crc32(body).to_bytes(4, 'little')
     reader = FrameReader(from_board=False)
     assert reader.feed(b'\0' + slow_wire.stuffed(body) + b'\0') == []
@@ -200,11 +165,11 @@ def test_only_ARM_arms_and_only_ESTOP_is_accepted_in_every_moving_state():
 
 def test_the_schema_crc_depends_on_every_unit(monkeypatch):
     monkeypatch.setattr(
-        Telemetry.LAYOUT,
+        layout_of(Telemetry),
         'fields',
         {
             name: wire._replace(unit='A2') if name == 'current' else wire
-            for name, wire in Telemetry.LAYOUT.fields.items()
+            for name, wire in layout_of(Telemetry).fields.items()
         },
     )
     assert slow_wire.crc32(protocol.schema_text().encode()) != protocol.SCHEMA_CRC
