@@ -57,7 +57,12 @@ def test_a_spline_passes_through_its_positions_and_rests_at_both_ends():
 
 def test_a_function_is_called_once_for_each_time():
     calls = []
-    points = trajectory(lambda time: [calls.append(time) or GOAL] * 3)
+
+    def moved(time):
+        calls.append(time)
+        return [GOAL] * 3
+
+    points = trajectory(moved)
     joints = [points.of_joint(row) for row in range(3)]
     for time in (0.0, 0.1, 0.0, 0.1, 0.2, 0.1):
         assert [joint(time) for joint in joints] == [(value, value) for value in GOAL]

@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from refusals import refusal
 from scipy.interpolate import BPoly, CubicHermiteSpline
 
 from flex_robot_sim.motion.trajectory import Interpolation, Trajectory, joint_rows
@@ -169,43 +168,9 @@ def test_points_that_are_over_are_left_out():
 
 
 def test_a_trajectory_that_is_over_is_refused():
-    with pytest.raises(SettingError) as caught:
-        motion_of(TIMES, POSITIONS, elapsed=2.5)
-    assert str(caught.value) == (
+    assert refusal(SettingError, motion_of, TIMES, POSITIONS, elapsed=2.5) == (
         'the trajectory is over: its last point is at 2.5 s, and 2.5 s have passed'
     )
-
-
-numbers = st.floats(-5.0, 5.0)
-
-
-@st.composite
-def trajectories(draw):
-    """Draw times, and tables of positions, velocities and accelerations of three joints."""
-    k = draw(st.integers(1, 5))
-    times = np.cumsum(draw(st.lists(st.floats(0.05, 3.0), min_size=k, max_size=k)))
-    row = st.lists(numbers, min_size=3, max_size=3)
-    tables = [np.array(draw(st.lists(row, min_size=k, max_size=k))) for _ in range(3)]
-    tables[1][-1] = 0.0
-    return times, tables
-
-
-@settings(max_examples=60)
-@given(trajectories(), st.sampled_from([1, 2, 3]), st.floats(-1e6, 1e6))
-def test_a_motion_meets_its_points_and_what_it_promises_is_continuous(drawn, given_tables, offset):
-    times, tables = drawn
-    motion = motion_of(times, *tables[:given_tables])
-    present = PRESENT[:given_tables]
-    # coefficients reach 30 (5 + 5 T + 5 T^2/2), and slopes divide by T >= 0.05 twice
-    tolerance = {0: 1e-11, 1: 1e-10, 2: 1e-7}
-    for order in range(given_tables):
-        np.testing.assert_allclose(
-            motion.sample(0.0)[order], present[order], atol=tolerance[order]
-        )
-        for k, t in enumerate(motion.knots[1:]):
-            before = motion.sample(np.nextafter(t, 0.0))[order]
-            np.testing.assert_allclose(before, tables[order][k], atol=tolerance[order])
-    assert np.isfinite(motion.sample(offset)).all()
 
 
 @pytest.mark.parametrize(
@@ -286,6 +251,4 @@ def test_what_is_no_trajectory_is_refused(times, positions, more, message):
     ],
 )
 def test_names_that_are_no_joints_are_refused(names, message):
-    with pytest.raises(SettingError) as caught:
-        joint_rows(names, NAMES)
-    assert str(caught.value) == message
+    assert refusal(SettingError, joint_rows, names, NAMES) == message

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from refusals import refusal
 
 from flex_robot_sim.recording.messages import JOINT_STATE, POSE, TEXT, TEXTS
 from flex_robot_sim.ros.cdr import MessageError, decode, encode, trim
@@ -172,9 +173,7 @@ def test_a_message_that_is_cut_off_is_refused_wherever():
     ],
 )
 def test_a_definition_that_is_none_says_why(text, reason):
-    with pytest.raises(DefinitionError) as error:
-        message_type('a/msg/B', text)
-    assert str(error.value) == reason
+    assert refusal(DefinitionError, message_type, 'a/msg/B', text) == reason
 
 
 def nested(*sizes):
@@ -198,9 +197,7 @@ def nested(*sizes):
 def test_lists_of_items_without_bytes_are_bounded(sizes, body):
     kind = message_type('p/msg/R', nested(*sizes))
     data = b'\0\1\0\0' + body + bytes(2000)
-    with pytest.raises(MessageError) as error:
-        decode(kind, data)
-    assert str(error.value) == 'its lists have more than 500000 values'
+    assert refusal(MessageError, decode, kind, data) == 'its lists have more than 500000 values'
     assert trim(kind, data) == data
 
 

@@ -94,7 +94,7 @@ def test_the_network_is_had_for_the_asking(given):
 
 
 def test_a_domain_is_one_that_is_free_or_that_of_the_user():
-    environment = {}
+    environment: dict = {}
     first = choose_domain(environment)
     assert environment == {'ROS_DOMAIN_ID': first}
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:

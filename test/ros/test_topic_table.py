@@ -20,7 +20,8 @@ def test_no_name_is_given_twice():
 
 
 def test_no_other_module_spells_the_name_of_a_topic_or_service():
-    names = {row.name for row in (*topics.TOPICS, *services.SERVICES)} - WORDS
+    rows: list = [*topics.TOPICS, *services.SERVICES]
+    names = {row.name for row in rows} - WORDS
     found = [
         (path.name, node.value)
         for path in PACKAGE.rglob('*.py')

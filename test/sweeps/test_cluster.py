@@ -16,6 +16,7 @@ import numpy as np
 import own_runs
 import pytest
 from node_processes import Process
+from refusals import refusal
 from tables import away, is_same
 
 pytest.importorskip('distributed', reason='pip install ".[cluster]"')
@@ -39,14 +40,8 @@ OPTIONS = {
 def program(kind, folder, *words):
     """Start a scheduler or a worker on loopback, which has own_runs and looks where it begins."""
     return Process(
-        [
-            sys.executable,
-            '-m',
-            f'distributed.cli.dask_{kind}',
-            *words,
-            '--preload',
-            own_runs.__file__,
-        ],
+        [sys.executable, '-m', f'distributed.cli.dask_{kind}', *words]
+        + ['--preload', own_runs.__file__],
         away(NOTES_FILE=str(folder / 'message')),
         cwd=folder,
     )
@@ -55,16 +50,8 @@ def program(kind, folder, *words):
 @pytest.fixture
 def scheduler(tmp_path):
     """Give a scheduler without workers."""
-    one = program(
-        'scheduler',
-        tmp_path,
-        '--host',
-        '127.0.0.1',
-        '--port',
-        '0',
-        '--no-dashboard',
-        '--no-jupyter',
-    )
+    options = '--host 127.0.0.1 --port 0 --no-dashboard --no-jupyter'
+    one = program('scheduler', tmp_path, *options.split())
     try:
         yield one
     finally:
@@ -78,19 +65,9 @@ def address(scheduler):
 
 def begin_workers(address, folder, count):
     """Start workers; processes that they start themselves go with them."""
+    options = ['--nthreads', '1', '--no-nanny', '--no-dashboard', '--local-directory']
     return [
-        program(
-            'worker',
-            folder,
-            address,
-            '--nthreads',
-            '1',
-            '--no-nanny',
-            '--no-dashboard',
-            '--local-directory',
-            str(folder / f'{k}'),
-        )
-        for k in range(count)
+        program('worker', folder, address, *options, str(folder / f'{k}')) for k in range(count)
     ]
 
 
@@ -106,6 +83,20 @@ def workers(address, tmp_path):
             one.close()
 
 
+def swept(address, **options):
+    """Run a sweep on a cluster."""
+    with cluster(address) as found:
+        there = {'executor': found.executor, 'workers': found.workers, 'watch': found.watch}
+        return sweep('single_link', **{**OPTIONS, **there, **options})
+
+
+def message_of(address):
+    """Return why there is no cluster at an address."""
+    with pytest.raises(UsageError) as caught, cluster(address):
+        pass
+    return str(caught.value)
+
+
 def test_a_worker_that_is_killed_is_replaced_and_the_numbers_are_the_same(
     address, workers, tmp_path, monkeypatch
 ):
@@ -119,15 +110,7 @@ def test_a_worker_that_is_killed_is_replaced_and_the_numbers_are_the_same(
 
     with cluster(address) as found:
         assert found.workers == 2
-        table = sweep(
-            'single_link',
-            folder=folder,
-            executor=found.executor,
-            workers=found.workers,
-            watch=found.watch,
-            progress=kill_one,
-            **OPTIONS,
-        )
+    table = swept(address, folder=folder, progress=kill_one)
     assert workers[0].process.wait(30) == -signal.SIGKILL
     assert workers[1].process.poll() is None
     assert counts[0] == 0 and counts[-1] == 150 and counts == sorted({*counts})
@@ -137,33 +120,33 @@ def test_a_worker_that_is_killed_is_replaced_and_the_numbers_are_the_same(
     assert all(np.array_equal(table[name], alone[name]) for name in alone)
 
 
-def test_when_all_workers_are_gone_it_ends_with_what_is_kept(
-    address, workers, tmp_path, monkeypatch
+@pytest.mark.parametrize(
+    'kind, message',
+    [
+        ('workers', 'all workers of the scheduler at {} are gone.'),
+        (
+            'scheduler',
+            'the executor has cancelled the runs: it was stopped, or it is out of reach.',
+        ),
+    ],
+)
+def test_when_workers_or_scheduler_die_it_ends_with_what_is_kept(
+    scheduler, address, workers, tmp_path, monkeypatch, kind, message
 ):
     monkeypatch.setattr('flex_robot_sim.sweeps.execution.WATCH_PERIOD_S', 0.5)
     monkeypatch.setattr('flex_robot_sim.sweeps.cluster.WORKER_TIMEOUT_S', 2.0)
     folder = tmp_path / 'runs'
 
-    def kill_all(done, total):
-        if done >= 10:
-            for one in workers:
-                if one.process.poll() is None:
-                    os.kill(one.process.pid, signal.SIGKILL)
+    def kill(done, total):
+        for one in workers if kind == 'workers' else [scheduler]:
+            if done >= 10 and one.process.poll() is None:
+                os.kill(one.process.pid, signal.SIGKILL)
 
-    with pytest.raises(SweepError) as caught, cluster(address) as found:
-        sweep(
-            'single_link',
-            folder=folder,
-            executor=found.executor,
-            workers=2,
-            watch=found.watch,
-            progress=kill_all,
-            **{**OPTIONS, 'count': 2000},
-        )
+    said = refusal(SweepError, swept, address, folder=folder, progress=kill, count=2000)
     kept = len((folder / 'runs.jsonl').read_text().splitlines())
-    assert str(caught.value) == (
-        f'all workers of the scheduler at {address} are gone. {kept} of 2000 runs are kept in '
-        f'{folder}, and the same call goes on.'
+    assert said == (
+        f'{message.format(address)} {kept} of 2000 runs are kept in {folder}, and the same call '
+        'goes on.'
     )
 
 
@@ -187,9 +170,8 @@ def test_a_function_that_fails_or_cannot_be_sent_is_reported_as_elsewhere(
             (own_runs.LockHolder(), "TypeError: cannot pickle '_thread.lock' object"),
             (only_here, "ModuleNotFoundError: No module named 'only_here'"),
         ):
-            with pytest.raises(UsageError) as caught:
-                sweep('single_link', run=run, folder=tmp_path / 'runs', **there)
-            assert str(caught.value) == (
+            options = {'run': run, 'folder': tmp_path / 'runs', **there}
+            assert refusal(UsageError, sweep, 'single_link', **options) == (
                 f'the function of the runs cannot be sent to the workers ({why}). Define it in '
                 'a module that they can import, and let it hold nothing that is open here.'
             )
@@ -207,52 +189,16 @@ def test_a_run_that_kills_its_workers_is_one_line_with_what_is_kept(
     _impatient, address, workers, tmp_path
 ):
     folder = tmp_path / 'runs'
-    with pytest.raises(SweepError) as caught, cluster(address) as found:
-        sweep(
-            'single_link',
-            folder=folder,
-            executor=found.executor,
-            workers=found.workers,
-            watch=found.watch,
-            **{**OPTIONS, 'run': own_runs.always_deadly},
-        )
+    said = refusal(SweepError, swept, address, folder=folder, run=own_runs.always_deadly)
     kept = [json.loads(line)['run'] for line in (folder / 'runs.jsonl').read_text().splitlines()]
     assert 30 not in kept
-    message = re.sub("'run_part-.*?'", 'PART', str(caught.value))  # Dask names parts at random
+    message = re.sub("'run_part-.*?'", 'PART', said)  # Dask names parts at random
     assert message == (
         'the cluster has given a part up: Attempted to run task PART on 1 different workers, but '
         f'all those workers died while running it. {len(kept)} of 150 runs are kept in {folder}, '
         'and the same call goes on.'
     )
     assert sum(one.process.poll() is None for one in workers) == 1
-
-
-def test_a_scheduler_that_dies_is_one_line_with_what_is_kept(
-    scheduler, address, workers, tmp_path, monkeypatch
-):
-    monkeypatch.setattr('flex_robot_sim.sweeps.execution.WATCH_PERIOD_S', 0.5)
-    monkeypatch.setattr('flex_robot_sim.sweeps.cluster.WORKER_TIMEOUT_S', 2.0)
-    folder = tmp_path / 'runs'
-
-    def kill(done, total):
-        if done >= 10 and scheduler.process.poll() is None:
-            os.kill(scheduler.process.pid, signal.SIGKILL)
-
-    with pytest.raises(SweepError) as caught, cluster(address) as found:
-        sweep(
-            'single_link',
-            folder=folder,
-            executor=found.executor,
-            workers=2,
-            watch=found.watch,
-            progress=kill,
-            **{**OPTIONS, 'count': 2000},
-        )
-    kept = len((folder / 'runs.jsonl').read_text().splitlines())
-    assert str(caught.value) == (
-        'the executor has cancelled the runs: it was stopped, or it is out of reach. '
-        f'{kept} of 2000 runs are kept in {folder}, and the same call goes on.'
-    )
 
 
 class Terminal(io.StringIO):
@@ -275,34 +221,27 @@ def test_nobody_is_said_to_wait_for_a_cluster_that_is_there(monkeypatch, tmp_pat
     monkeypatch.setattr('flex_robot_sim.cli.sweep.cluster', there)
     with ThreadPoolExecutor(1) as executor:
         began = time.monotonic()
-        assert (
-            main(
-                [
-                    'sweep',
-                    'single_link',
-                    '--to',
-                    '0.1',
-                    '--vary',
-                    'payload=even:0,0.1,300',
-                    '--seconds',
-                    '0.3',
-                    '--scheduler',
-                    'tcp://there',
-                    '--output',
-                    str(tmp_path / 'runs'),
-                ]
-            )
-            == 0
-        )
+        words = [
+            'sweep',
+            'single_link',
+            '--to',
+            '0.1',
+            '--vary',
+            'payload=even:0,0.1,300',
+            '--seconds',
+            '0.3',
+            '--scheduler',
+            'tcp://there',
+            '--output',
+        ]
+        assert main([*words, str(tmp_path / 'runs')]) == 0
         assert time.monotonic() - began > 0.3
     assert '300 runs' in sys.stderr.getvalue() and 'waiting' not in sys.stderr.getvalue()
 
 
 def test_a_scheduler_without_workers_is_one_line(address, monkeypatch):
     monkeypatch.setattr('flex_robot_sim.sweeps.cluster.WORKER_TIMEOUT_S', 0.5)
-    with pytest.raises(UsageError) as caught, cluster(address):
-        pass
-    assert str(caught.value) == (
+    assert message_of(address) == (
         f'the scheduler at {address} has no workers. Start some by `dask worker {address}`.'
     )
 
@@ -342,9 +281,7 @@ def nobody(address):
     ],
 )
 def test_an_address_of_no_kind_that_there_is_is_one_line(address, shown):
-    with pytest.raises(UsageError) as caught, cluster(address):
-        pass
-    assert str(caught.value) == nobody(shown)
+    assert message_of(address) == nobody(shown)
 
 
 def test_another_server_than_a_scheduler_is_one_line_in_time(monkeypatch):
@@ -352,18 +289,14 @@ def test_another_server_than_a_scheduler_is_one_line_in_time(monkeypatch):
     with HTTPServer(('127.0.0.1', 0), BaseHTTPRequestHandler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         began, address = time.monotonic(), f'tcp://127.0.0.1:{server.server_port}'
-        with pytest.raises(UsageError) as caught, cluster(address):
-            pass
-        assert str(caught.value) == nobody(address)
+        assert message_of(address) == nobody(address)
         assert time.monotonic() - began < 20.0  # and not twice what Dask waits for at its end
         server.shutdown()
 
 
 def test_a_worker_is_no_scheduler(workers):
-    worker = re.search(r'tcp://\S+', workers[0].wait_for_line('Start worker at:'))[0]
-    with pytest.raises(UsageError) as caught, cluster(worker):
-        pass
-    assert str(caught.value) == nobody(worker)
+    (worker,) = re.findall(r'tcp://\S+', workers[0].wait_for_line('Start worker at:'))
+    assert message_of(worker) == nobody(worker)
 
 
 def test_nothing_is_left_behind_an_address_that_is_none(flexsim):
@@ -373,9 +306,7 @@ def test_nothing_is_left_behind_an_address_that_is_none(flexsim):
 
 def test_a_cluster_without_dask_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, 'distributed', None)
-    with pytest.raises(UsageError) as caught, cluster('tcp://127.0.0.1:1'):
-        pass
-    assert str(caught.value) == (
+    assert message_of('tcp://127.0.0.1:1') == (
         'a cluster needs Dask, which is not installed. Install it by '
         f'{sys.executable} -m pip install "distributed>=2022.2"'
     )

@@ -4,6 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from refusals import refusal
 from scipy import stats
 
 from flex_robot_sim.sweeps.design import generator_of_run, runs_of
@@ -83,9 +84,7 @@ def test_every_run_has_a_twig_of_one_seed_tree():
     ],
 )
 def test_words_that_say_nothing_are_one_line(words, message):
-    with pytest.raises(UsageError) as caught:
-        form_of('x', words)
-    assert str(caught.value).startswith(message)
+    assert refusal(UsageError, form_of, 'x', words).startswith(message)
 
 
 @pytest.mark.parametrize(
@@ -127,6 +126,4 @@ def test_words_that_say_nothing_are_one_line(words, message):
     ],
 )
 def test_a_design_that_cannot_be_is_one_line(words, method, count, seed, message):
-    with pytest.raises(UsageError) as caught:
-        runs(words, method, count, seed)
-    assert str(caught.value) == message
+    assert refusal(UsageError, runs, words, method, count, seed) == message

@@ -49,9 +49,9 @@ def test_a_function_that_cannot_be_sent_is_one_line_before_any_work(tmp_path, ru
 class Gone(ThreadPoolExecutor):
     """Who gives up all that it is asked for, as a scheduler does that is stopped."""
 
-    def submit(self, function, *arguments):
+    def submit(self, function, /, *arguments, **named):
         """Cancel it."""
-        future = Future()
+        future: Future = Future()
         future.cancel()
         future.set_running_or_notify_cancel()
         return future

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import own_runs
 import pytest
+from refusals import refusal
 from tables import is_same, whole_lines
 from waiting import eventually
 
@@ -227,9 +228,7 @@ def test_a_damaged_description_of_a_sweep_is_called_damaged(tmp_path):
     for damaged in (b'', whole[:-20], whole.replace(b'"seed": 0', b'"seed": 4'), b'\0' * 100):
         assert damaged != whole
         path.write_bytes(damaged)
-        with pytest.raises(UsageError) as caught:
-            swept(folder=tmp_path)
-        assert str(caught.value) == (
+        assert refusal(UsageError, swept, folder=tmp_path) == (
             f'{path} is damaged, so it is unknown of which sweep the runs there are. Name another '
             'folder, or delete this one.'
         )
@@ -277,6 +276,12 @@ sys.exit(main(sys.argv[2:]))
 """
 
 
+def sweep_words(folder, payload='0,0.1'):
+    """Return the words of a command that sweeps payloads."""
+    words = f'sweep single_link --to 0.1 --vary payload={payload} --seconds 0.05 --processes 1'
+    return [*words.split(), '--json', '--output', str(folder)]
+
+
 def on_a_full_disk(most, words):
     """Run a command that can write so many bytes into a file."""
     return subprocess.run(
@@ -285,21 +290,7 @@ def on_a_full_disk(most, words):
 
 
 def test_a_disk_that_fills_is_one_line_and_it_goes_on(tmp_path, capsys):
-    words = [
-        'sweep',
-        'single_link',
-        '--to',
-        '0.1',
-        '--vary',
-        'payload=even:0,0.5,40',
-        '--seconds',
-        '0.05',
-        '--processes',
-        '1',
-        '--output',
-        str(tmp_path / 'runs'),
-        '--json',
-    ]
+    words = sweep_words(tmp_path / 'runs', payload='even:0,0.5,40')
     done = on_a_full_disk(3000, words)
     kept = len(whole_lines(tmp_path / 'runs/runs.jsonl'))
     assert 0 < kept < 40
@@ -321,21 +312,7 @@ def test_a_disk_that_fills_is_one_line_and_it_goes_on(tmp_path, capsys):
 def test_a_disk_that_fills_with_parquet_is_the_same_line(tmp_path, capsys):
     pytest.importorskip('pyarrow', reason='pip install pyarrow')
     runs = tmp_path / 'runs'
-    words = [
-        'sweep',
-        'single_link',
-        '--to',
-        '0.1',
-        '--vary',
-        'payload=0,0.1',
-        '--seconds',
-        '0.05',
-        '--processes',
-        '1',
-        '--output',
-        str(runs),
-        '--json',
-    ]
+    words = sweep_words(runs)
     # two rows are 300 bytes of CSV; what Parquet says of its columns alone is over 2000
     done = on_a_full_disk(1800, words)
     assert (done.returncode, done.stderr, done.stdout) == (
@@ -354,9 +331,7 @@ def test_a_folder_that_holds_something_else_is_left_alone(tmp_path):
     folder = tmp_path / 'runs'
     swept(folder=folder)
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
-    with pytest.raises(UsageError) as caught:
-        swept(folder=folder, seed=1)
-    assert str(caught.value) == (
+    assert refusal(UsageError, swept, folder=folder, seed=1) == (
         f'{folder} holds another sweep, with another "seed" in its '
         'sweep.json. Name another folder, or delete this one.'
     )
@@ -364,16 +339,12 @@ def test_a_folder_that_holds_something_else_is_left_alone(tmp_path):
     other = tmp_path / 'papers'
     other.mkdir()
     (other / 'thesis.tex').write_text('')
-    with pytest.raises(UsageError) as caught:
-        swept(folder=other)
-    assert str(caught.value) == (
+    assert refusal(UsageError, swept, folder=other) == (
         f'{other}: there is thesis.tex and no sweep.json: it is not of a '
         'sweep. Name another folder.'
     )
     assert [path.name for path in other.iterdir()] == ['thesis.tex']
-    with pytest.raises(UsageError) as caught:
-        swept(folder=other / 'none' / 'runs')
-    assert str(caught.value) == (
+    assert refusal(UsageError, lambda: swept(folder=other / 'none' / 'runs')) == (
         f'{other}/none/runs cannot hold the runs: No such file or directory. Name another folder.'
     )
 
@@ -382,9 +353,7 @@ def test_two_programs_do_not_write_into_one_folder(tmp_path):
     from flex_robot_sim.sweeps.journal import Journal
 
     journal = Journal(tmp_path / 'runs', {'seed': 0}, 8)
-    with pytest.raises(UsageError) as caught:
-        swept(folder=tmp_path / 'runs')
-    assert str(caught.value) == (
+    assert refusal(UsageError, lambda: swept(folder=tmp_path / 'runs')) == (
         f'{tmp_path}/runs: another program writes runs there. Wait for it, or name another folder.'
     )
     journal.close()
@@ -417,21 +386,8 @@ def test_a_sweep_in_which_no_run_goes_anywhere_says_so(options, stays):
 
 
 def test_the_command_says_that_no_run_goes_anywhere_before_they_run(tmp_path, capsys):
-    assert (
-        main(
-            [
-                'sweep',
-                'single_link',
-                '--seconds',
-                '0.01',
-                '--processes',
-                '1',
-                '--output',
-                str(tmp_path / 'runs'),
-            ]
-        )
-        == 0
-    )
+    words = ['sweep', 'single_link', '--seconds', '0.01', '--processes', '1', '--output']
+    assert main([*words, str(tmp_path / 'runs')]) == 0
     assert capsys.readouterr().err.splitlines()[0] == (
         'flexsim sweep: note: no run goes anywhere, as "to" is where it starts: figures tell at '
         'most how a load sags. Give "to", or vary JOINT.to.'
@@ -503,25 +459,7 @@ def test_ctrl_c_just_after_a_run_is_written_counts_it(tmp_path, monkeypatch, cap
             raise KeyboardInterrupt
 
     monkeypatch.setattr('flex_robot_sim.cli.sweep._SweepProgress.__call__', interrupt)
-    assert (
-        main(
-            [
-                'sweep',
-                'single_link',
-                '--to',
-                '0.1',
-                '--vary',
-                'payload=0,0.1',
-                '--seconds',
-                '0.05',
-                '--processes',
-                '1',
-                '--output',
-                str(tmp_path / 'runs'),
-            ]
-        )
-        == 130
-    )
+    assert main(sweep_words(tmp_path / 'runs')) == 130
     assert len(whole_lines(tmp_path / 'runs/runs.jsonl')) == 1
     assert capsys.readouterr().err == (
         f'flexsim sweep: interrupted; 1 of 2 runs are kept in {tmp_path}/runs, and the same call '
@@ -531,26 +469,9 @@ def test_ctrl_c_just_after_a_run_is_written_counts_it(tmp_path, monkeypatch, cap
 
 @pytest.mark.parametrize('times', [1, 2, 3])
 def test_ctrl_c_ends_with_what_is_kept(tmp_path, times):
+    words = sweep_words(tmp_path / 'runs', payload='uniform:0,1')
     child = subprocess.Popen(
-        [
-            sys.executable,
-            '-m',
-            'flex_robot_sim',
-            'sweep',
-            'single_link',
-            '--to',
-            '0.1',
-            '--vary',
-            'payload=uniform:0,1',
-            '--random',
-            '100000',
-            '--seconds',
-            '0.2',
-            '--processes',
-            '1',
-            '--output',
-            tmp_path / 'runs',
-        ],
+        [sys.executable, '-m', 'flex_robot_sim', *words, '--random', '100000'],
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,

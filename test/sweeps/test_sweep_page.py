@@ -46,7 +46,7 @@ def test_commands_run_and_leave_their_tables(tmp_path, monkeypatch, capsys):
 
 def test_blocks_of_python_run():
     pytest.importorskip('gymnasium', reason='pip install ".[learn]"')
-    names = {}
+    names: dict = {}
     for block in blocks('python'):
         exec(compile(block, '<docs/sweep.md>', 'exec'), names)
     assert len(names['table']['run']) == 20

@@ -12,8 +12,22 @@ from flex_robot_sim.util.exceptions import SettingError
 def outcome(background):
     """What `look` returns in the end."""
     said = []
-    assert eventually(lambda: said.append(background.poll()) or said[-1] is not None)
+
+    def has_ended():
+        said.append(background.poll())
+        return said[-1] is not None
+
+    assert eventually(has_ended)
     return said[-1]
+
+
+class Meals(list):
+    """What was taken."""
+
+    def serve(self, dish):
+        """Take a dish, and report it."""
+        self.append(dish)
+        return 'served'
 
 
 def fail(error):
@@ -26,8 +40,8 @@ def fail(error):
 
 
 def test_result_is_handed_over_once():
-    background, taken = BackgroundTask('dish'), []
-    background.make(lambda progress: 'soup', lambda dish: taken.append(dish) or 'served')
+    background, taken = BackgroundTask('dish'), Meals()
+    background.make(lambda progress: 'soup', taken.serve)
     assert outcome(background) == ('info', 'served')
     assert (taken, background.is_busy, background.poll()) == (['soup'], False, None)
 
@@ -48,7 +62,7 @@ def test_bug_is_raised_where_it_is_seen():
 
 
 def test_newest_order_wins():
-    background, go, taken = BackgroundTask('dish'), threading.Event(), []
+    background, go, taken = BackgroundTask('dish'), threading.Event(), Meals()
 
     def slow(progress):
         go.wait()
@@ -56,7 +70,7 @@ def test_newest_order_wins():
         raise AssertionError
 
     background.make(slow, taken.append)
-    background.make(lambda progress: 'bread', lambda dish: taken.append(dish) or 'served')
+    background.make(lambda progress: 'bread', taken.serve)
     go.set()
     assert outcome(background) == ('info', 'served') and taken == ['bread']
     background.make(lambda progress: 'soup', taken.append)

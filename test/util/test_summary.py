@@ -2,6 +2,7 @@
 
 import copy
 from dataclasses import replace
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
@@ -131,6 +132,6 @@ def test_an_object_without_rows_of_its_own_shows_its_fields():
 
 def test_names_of_a_robot_cannot_write_into_a_notebook():
     arm = copy.copy(frs.load('single_link'))
-    evil = replace(arm, description=replace(arm.description, name='<script>&\n"'))
+    evil: Any = replace(arm, description=replace(arm.description, name='<script>&\n"'))
     assert '<script>' not in evil._repr_html_() and '&lt;script&gt;' in evil._repr_html_()
     assert len(repr(evil).splitlines()) == len(repr(arm).splitlines())
