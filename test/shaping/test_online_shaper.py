@@ -14,7 +14,6 @@ from flex_robot_sim.shaping.impulses import of_kind
 from flex_robot_sim.shaping.online_shaper import OnlineShaper
 from flex_robot_sim.shaping.shaped_samples import shaped_samples
 from flex_robot_sim.shaping.shaper_stages import stages_of
-from flex_robot_sim.shaping.specified_insensitivity import for_modes
 from flex_robot_sim.util.exceptions import SettingError
 
 pytestmark = pytest.mark.slow
@@ -62,7 +61,7 @@ def ring_after(samples, period):
 
 
 def from_read_only_memory(thing):
-    buffers = []
+    buffers: list = []
     data = pickle.dumps(thing, protocol=5, buffer_callback=buffers.append)
     return pickle.loads(data, buffers=[bytes(buffer.raw()) for buffer in buffers])
 
@@ -128,14 +127,6 @@ def test_shaped_set_points_stay_within_those_that_came_in():
     assert shaped.min() >= 0.0 and shaped.max() <= 1.0
     assert (shaped[-1] == samples[-1]).all()
     assert shaper.is_settled
-
-
-def test_fixed_shaper_does_online_what_it_does_to_all_samples_at_once():
-    shaper, samples = for_modes('zvd', [(2.7, 0.01), (8.0, 0.02)]), move(2e-3, 0.6)
-    online = OnlineShaper(2, 2e-3, shaper=shaper).run(samples)
-    at_once = shaped_samples(shaper, samples, 2e-3)
-    assert online == pytest.approx(at_once[: len(online)], abs=1e-14)
-    assert (online[-1] == samples[-1]).all()
 
 
 def test_stage_at_a_fixed_frequency_is_the_fixed_shaper():

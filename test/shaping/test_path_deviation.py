@@ -37,7 +37,7 @@ class UrdfChain:
             joint.find('child').get('link'): joint
             for joint in ElementTree.parse(path).getroot().findall('joint')
         }
-        self._chain = []
+        self._chain: list = []
         while link in joints:
             joint = joints[link]
             origin = joint.find('origin')

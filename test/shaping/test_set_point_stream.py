@@ -1,5 +1,7 @@
 """Streams of set points: judged by what goes out, sample by sample, and by an exact oscillator."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.linalg import expm
@@ -52,7 +54,8 @@ def run(stream, source, count, changes=None):
 
 def waves(until=150, every=2, jitter=0.0, seed=0):
     """A source that sends every so many ticks, about so late or early."""
-    rng, source = np.random.default_rng(seed), {}
+    rng = np.random.default_rng(seed)
+    source: dict = {}
     for k in range(0, until, every):
         place = max(0, k + round(jitter * rng.normal()))
         time = k * PERIOD
@@ -194,7 +197,8 @@ def test_trajectories_follow_the_pose_and_replace_each_other_without_a_jump(arm,
     parts, names = by_pose('ei'), arm.joint_names
     shaper = TrajectoryShaper(lambda end: parts, 0.02, arm)
     shaper.measured = dict(zip(names, [0.0, 0.3, -0.8]))
-    rng, now, sent = np.random.default_rng(5), 0.0, []
+    rng, now = np.random.default_rng(5), 0.0
+    sent: list = []
     for _ in range(5):
         goal = rng.uniform([-0.3, 0.2, -1.0], [0.5, 0.8, 1.0])
         one = shaper.shaped(Trajectory(names, [1.2], [goal], [[0.0] * 3]), now)
@@ -221,6 +225,7 @@ def test_no_trajectory_that_is_sent_leaves_the_limits_of_the_urdf(arm, by_pose, 
     shaper = TrajectoryShaper(lambda end: parts, 0.02, arm)
     shaper.measured = dict(zip(names, [0.0, 0.3, -0.8]))
     place, outcomes, fastest = np.array([0.0, 0.3, -0.8]), [], 0.0
+    one: Any
     for _ in range(40):
         goals = rng.uniform(arm.arrays.lower - 1.0, arm.arrays.upper + 1.0, (2, 3))
         goals = place + (goals - place) * rng.uniform(0.1, 1.0)
@@ -270,7 +275,7 @@ def test_a_stop_at_any_instant_comes_to_rest_within_the_stops_and_without_a_jump
     one = shaper.shaped(Trajectory(names, [1.0], [[0.3, 0.5, 2.35]], [[0.0] * 3]), 0.0)
     shaper.keep(one)
     now = rng.uniform(0.05, 1.2)
-    stop = shaper.stopped(now)
+    stop: Any = shaper.stopped(now)
     shaper.keep(stop)
     assert not stop.velocities[-1].any() and (stop.positions[:, 2] <= 2.4).all()
     assert stop.times[-1] <= 0.25 + parts.online(3, 0.005).duration + 0.1

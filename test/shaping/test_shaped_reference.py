@@ -65,9 +65,10 @@ def test_set_points_are_the_mean_of_the_motion_at_several_times(two_link):
     times = T * np.arange(1, 1500)
     position, velocity = watched(controller, times)
     motion = motion_of_profile(SWING, two_link.joint_names, np.zeros(3))
-    expected = sum(
-        weight * np.array([motion.sample(t - delay)[:2] for t in times])
-        for delay, weight in zip((0.0, 0.2, 0.4), (0.25, 0.5, 0.25))
+    expected = np.average(
+        [[motion.sample(t - delay)[:2] for t in times] for delay in (0.0, 0.2, 0.4)],
+        axis=0,
+        weights=(0.25, 0.5, 0.25),
     )
     np.testing.assert_allclose(position, expected[:, 0], atol=3e-7)  # rounding of times
     # the slope of a way between two samples is that half a sample before

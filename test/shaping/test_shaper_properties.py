@@ -175,9 +175,7 @@ def random_motion(rng, joints=2):
     ends = [
         points[order, k + end] for k in range(count - 1) for order in range(3) for end in (0, 1)
     ]
-    pieces = [
-        quintic(*ends[6 * k : 6 * k + 6], duration) for k, duration in enumerate(np.diff(knots))
-    ]
+    pieces = [quintic(*[*ends[6 * k : 6 * k + 6], T]) for k, T in enumerate(np.diff(knots))]
     return Motion(knots, [rest(points[0, 0]), *pieces, rest(points[0, -1])])
 
 

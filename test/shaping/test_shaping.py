@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 
-from flex_robot_sim.motion.joint_motion import Motion, cubic, line, minimum_jerk, rest
+from flex_robot_sim.motion.joint_motion import Motion, minimum_jerk, rest
 from flex_robot_sim.shaping.impulses import KINDS, NONE, convolved, of_kind
 from flex_robot_sim.shaping.shaped_samples import shaped_motion, shaped_samples
 from flex_robot_sim.shaping.specified_insensitivity import Band, for_modes, si
@@ -92,27 +92,6 @@ def test_no_shaper_leaves_samples_alone():
     assert (shaped_samples(NONE, samples, 1e-3) == samples).all()
 
 
-def some_motion():
-    rng = np.random.default_rng(4)
-    a, b, c, d = rng.normal(size=(4, 2))
-    v = rng.normal(size=2)
-    return Motion(
-        [0.5, 0.8, 1.1, 1.7],
-        [rest(a), minimum_jerk(a, b), line(b, c), cubic(c, d, v, 0 * v, 0.6), rest(d)],
-    )
-
-
-@pytest.mark.parametrize('name', SHAPERS)
-def test_shaped_motion_is_the_sum_of_delayed_ones(name):
-    shaper, motion = SHAPERS[name], some_motion()
-    shaped = shaped_motion(shaper, motion)
-    for t in np.random.default_rng(2).uniform(0.0, 4.0, 100):
-        wanted = sum(a * motion.sample(t - tau) for a, tau in zip(shaper.amplitudes, shaper.times))
-        assert shaped.sample(t) == pytest.approx(wanted, abs=1e-8)  # accelerations of 100
-    assert shaped.end == pytest.approx(motion.end + shaper.duration, abs=1e-12)
-    assert (shaped.sample(shaped.end + 1.0)[0] == motion.sample(9.0)[0]).all()
-
-
 def test_shaped_motion_that_repeats_goes_on_repeating():
     a, b, c = np.random.default_rng(5).normal(size=(3, 2))
     motion = Motion(
@@ -130,27 +109,50 @@ def test_shaped_motion_that_repeats_goes_on_repeating():
         assert shaped.sample(t)[0] == pytest.approx(wanted, abs=1e-9)
 
 
+ZVD = of_kind('zvd', 2.7, 0.006)
+SAMPLES = np.zeros((5, 2))
+
+
 @pytest.mark.parametrize(
-    'call, message',
+    'act, line',
     [
-        (
-            lambda: of_kind('zv', 60.0).fir(0.01),
-            'frequency = 60 Hz of a mode is not below half of the 100 set points per second: send '
-            'them more often, or leave this mode out',
-        ),
-        (
-            lambda: shaped_samples(NONE, [[0.0], [np.nan]], 1e-3),
-            'set points must be finite numbers in rows, one row per sample and one column per '
-            'joint',
+        *(
+            (
+                lambda period=period: shaped_samples(ZVD, SAMPLES, period),
+                f'period = {period!r} of set points must be above 0 and finite [s]',
+            )
+            for period in (0, -1e-3, np.nan, '1')
         ),
         (
             lambda: shaped_samples(NONE, [], 1e-3),
             'set points must be finite numbers in rows, one row per sample and one column per '
             'joint',
         ),
+        (lambda: si([]), 'bands = [] must name what is to be kept still: give [Band(low, high)]'),
+        (
+            lambda: si(Band(2.0, 3.0)),
+            'bands = Band(low=2.0, high=3.0, ratio=0.0, tolerance=0.05) must be a list of Bands: '
+            'write [Band(2.5, 3.3)] for one',
+        ),
+        (
+            lambda: for_modes('zv', (2.7, 0.006)),
+            'modes = (2.7, 0.006) must be pairs of a frequency [Hz] and a damping ratio: write '
+            '[(2.7, 0.006)] for one',
+        ),
+        (
+            lambda: of_kind('zvd', '2.7', 0.006),
+            "frequency = '2.7' of a mode must be a number: give the frequency [Hz] and the "
+            'damping '
+            'ratio',
+        ),
+        (
+            lambda: shaped_motion(ZVD, np.zeros(2)),
+            'array([0., 0.]) is no Motion: set points in an array are shaped by '
+            'shaper.shape(times, positions)',
+        ),
     ],
 )
-def test_what_cannot_be_shaped_is_refused(call, message):
-    with pytest.raises(SettingError) as caught:
-        call()
-    assert str(caught.value) == message
+def test_what_shapers_cannot_take_is_one_line(act, line):
+    with pytest.raises(SettingError) as told:
+        act()
+    assert str(told.value) == line

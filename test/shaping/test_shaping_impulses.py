@@ -14,7 +14,9 @@ from flex_robot_sim.util.exceptions import SettingError
 pytestmark = pytest.mark.slow
 
 EXACT = [name for name, kind in KINDS.items() if not kind.has_tolerance]
-EXTRA_INSENSITIVE = [name for name, kind in KINDS.items() if isinstance(kind, ExtraInsensitive)]
+EXTRA_INSENSITIVE = {
+    name: kind for name, kind in KINDS.items() if isinstance(kind, ExtraInsensitive)
+}
 
 
 def left_by(shaper, frequency, ratio):
@@ -49,14 +51,6 @@ def test_vibration_is_what_the_oscillator_shows(kind, ratio):
         assert shaper.vibration(frequency, ratio) == pytest.approx(
             left_by(shaper, frequency, ratio), abs=1e-12
         )
-
-
-@pytest.mark.parametrize('kind, ratio', [*itertools.product(KINDS, (0.0, 0.1, 0.3))])
-def test_impulses_are_positive_and_add_up_to_one(kind, ratio):
-    shaper = of_kind(kind, 3.0, ratio)
-    assert shaper.amplitudes.min() > 0.0
-    assert shaper.amplitudes.sum() == pytest.approx(1.0, abs=1e-12)
-    assert shaper.times[0] == 0.0 and (np.diff(shaper.times) > 0.0).all()
 
 
 # Singhose, Seering and Singer, J. Mechanical Design 116 (1994) and 119 (1997): undamped, 5 %
@@ -102,7 +96,7 @@ def test_damped_extra_insensitive_shaper_is_near_the_published_fit(ratio):
     [*itertools.product(EXTRA_INSENSITIVE, (0.0, 0.02, 0.2), (0.01, 0.05, 0.1))],
 )
 def test_extra_insensitive_shaper_keeps_its_tolerance_on_its_band(kind, ratio, tolerance):
-    shaper, humps = of_kind(kind, 2.0, ratio, tolerance), KINDS[kind].humps
+    shaper, humps = of_kind(kind, 2.0, ratio, tolerance), EXTRA_INSENSITIVE[kind].humps
     _, _, still, tops = _features(shaper, ratio)
     assert len(still) == humps + 1  # zeros, one more than humps between them
     assert tops == pytest.approx([tolerance] * humps, abs=1e-6)  # of the grid
@@ -194,18 +188,9 @@ def test_convolution_multiplies_the_responses():
     'call, message',
     [
         (
-            lambda: of_kind('zv', 0.0),
-            'frequency = 0.0 of a mode must be above 0 and finite: give '
-            'the natural frequencies of the arm [Hz]',
-        ),
-        (
             lambda: of_kind('zv', 1.0, 1.0),
             'damping = 1.0 of a mode must be >= 0 and below 1: what is '
             'damped more does not vibrate and needs no shaper',
-        ),
-        (
-            lambda: of_kind('ei', 1.0, tolerance=0.7),
-            'tolerance = 0.7 of a shaper must lie between 0 and 0.5',
         ),
         (
             lambda: of_kind('ei', 1.0, 0.5),
@@ -217,7 +202,6 @@ def test_convolution_multiplies_the_responses():
             'no two-hump shaper leaves 0.15 of a mode damped by 0.3: take a smaller tolerance, or '
             'ei',
         ),
-        (lambda: of_kind('zvx', 1.0), f'no shaper "zvx" of one mode. Known: {", ".join(KINDS)}'),
         (
             lambda: si([Band(2.0, 1.0)]),
             'a band from 2 to 1 Hz is none: give the lower frequency first',
