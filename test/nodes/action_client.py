@@ -36,7 +36,7 @@ def duration(seconds):
 class Client:
     """A client of an action, as MoveIt is one, and the state of the arm."""
 
-    known = {}  # clients by name, because it takes seconds to find a server
+    known: dict = {}  # clients by name, because it takes seconds to find a server
 
     def __init__(self, observer, name, states=''):
         from control_msgs.action import FollowJointTrajectory

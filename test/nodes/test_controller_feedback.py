@@ -90,7 +90,7 @@ def test_a_push_rings_less_and_switching_makes_no_jump(start, observer, place):
     # in motion, the effort of one state is near that of the state before, with and without
     states = observer.listen(JointState, 'joint_states', 5000)
     observer.spin_until(lambda: states)
-    seen = []
+    seen: list = []
     for _ in range(6):  # on a busy machine a push may come when this is over
         if len(seen) < 2 or max(seen) < 1e-2:
             states.clear()

@@ -135,7 +135,7 @@ def test_it_follows_a_trajectory_from_its_stamp_on(system, observer):
     waiting = [target for target in heard if stamp(target) < start]
     assert waiting and {target.position[2] for target in waiting} == {here}
     observer.spin_until(lambda: len(reports) > 1)
-    assert [read_trajectory_status(report)[:2] for report in reports[-2:]] == [
+    assert [tuple(read_trajectory_status(report))[:2] for report in reports[-2:]] == [
         (start, 'accepted'),
         (start, 'completed'),
     ]

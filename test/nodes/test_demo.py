@@ -92,7 +92,7 @@ def is_quick(seconds):
 
 def crowd():
     """How many processes are in line for each processor, and at least one."""
-    return max(1.0, os.getloadavg()[0] / os.cpu_count())
+    return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
 def wait_for(condition, what):
@@ -139,7 +139,7 @@ def demo(tmp_path):
 def test_a_simulation_that_stops_ends_the_demo_with_a_line_and_code_1(demo):
     running = demo('--seconds', '60', '--no-view', '--plot', 'run.png')
     running.wait_for_line(LINE)
-    domain = re.search(rf'{LINE}=(\d+)', '\n'.join(running.errors))[1]
+    domain = re.findall(rf'{LINE}=(\d+)', '\n'.join(running.errors))[0]
     context = rclpy.Context()
     rclpy.init(context=context, domain_id=int(domain))
     node = rclpy.create_node('pusher', context=context)

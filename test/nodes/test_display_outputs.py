@@ -35,7 +35,8 @@ class Picture:
     """DisplayOutputs without a node; a timer that is called by hand."""
 
     def __init__(self, name='two_link', settings=None):
-        self.arm, self.publishers = frs.load(name), {}
+        self.arm = frs.load(name)
+        self.publishers: dict = {}
         node = SimpleNamespace(
             create_publisher=lambda kind, topic, qos: self.publishers.setdefault(
                 topic, FakePublisher()

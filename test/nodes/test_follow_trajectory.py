@@ -161,7 +161,7 @@ def test_a_canceled_goal_leaves_every_joint_at_rest(client, observer, mutants):
     random = np.random.default_rng(35)
     targets = observer.listen(JointState, f'{SPACE}/controller/target')
     count = int(np.clip(mutants // 10_000, CANCELS, 100))
-    ends = Counter()
+    ends: Counter = Counter()
     for _ in range(count):
         client.rest()
         seconds = random.uniform(0.4, 0.8)

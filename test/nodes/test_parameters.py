@@ -40,7 +40,8 @@ class Second(Settings):
 @pytest.fixture
 def make_node():
     """Return a function that makes a node; all are gone after the test."""
-    context, nodes = rclpy.Context(), []
+    context = rclpy.Context()
+    nodes: list = []
     rclpy.init(context=context)
 
     def make(*words):

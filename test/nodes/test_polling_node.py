@@ -22,7 +22,8 @@ def sent(observer, stamps, topic, count, stamp=None):
         publisher.publish(message)
         moments.append((before, time.time()))
         time.sleep(PERIOD)
-    found, end = [], time.monotonic() + 20.0
+    end = time.monotonic() + 20.0
+    found: list = []
     while len(found) < count:
         assert time.monotonic() < end, f'{len(found)} of {count} messages came'
         found += stamps.new_messages(subscription)

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from node_processes import Process
@@ -66,7 +67,7 @@ def states(number):
 def rows(path):
     """{topic: [message]} as rosbags reads them."""
     reader_of = pytest.importorskip('rosbags.highlevel')
-    found = {}
+    found: dict = {}
     with reader_of.AnyReader([path]) as reader:
         for item, _, data in reader.messages():
             found.setdefault(item.topic, []).append(reader.deserialize(data, item.msgtype))
@@ -152,7 +153,8 @@ def test_a_recorder_that_was_killed_has_kept_all_but_its_last_second(record, obs
     # the topic is of this test alone: others see the killed one listen for a while
     sender = observer.node.create_publisher(JointState, '/killed', 10)
     process, path = record(hears=['/killed'])
-    sent, begin = [], time.monotonic()
+    begin = time.monotonic()
+    sent: list = []
     while time.monotonic() < begin + 2.5:
         sender.publish(states(len(sent)))
         sent.append(time.monotonic())
@@ -163,7 +165,7 @@ def test_a_recorder_that_was_killed_has_kept_all_but_its_last_second(record, obs
     reader = RecordingReader(path)
     count = len([message for message in reader if message.topic.name == '/killed'])
     # a busy machine may hold the recorder up, which then is late by as much
-    late = 1.0 * max(1.0, os.getloadavg()[0] / os.cpu_count())
+    late = 1.0 * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
     assert count >= sum(time < killed - late for time in sent)
     assert len(rows_that_stand(path)) == count
 
@@ -173,7 +175,9 @@ def rows_that_stand(path):
     from mcap_ros2.decoder import DecoderFactory
 
     stream = pytest.importorskip('mcap.stream_reader')
-    factory, schemas, found = DecoderFactory(), {}, []
+    factory: Any = DecoderFactory()
+    schemas: dict = {}
+    found = []
     with open(path, 'rb') as file:
         try:
             for item in stream.StreamReader(file).records:

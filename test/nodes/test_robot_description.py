@@ -30,7 +30,8 @@ def test_a_description_comes_once(observer, kind):
     context = rclpy.Context()
     rclpy.init(context=context)
     try:
-        node, arms = kind('waits', namespace=kind.__name__.lower(), context=context), []
+        node = kind('waits', namespace=kind.__name__.lower(), context=context)
+        arms: list = []
         executor = make_executor(context=context)
         executor.add_node(node)
         when_arm_is_known(node, RobotSettings(), arms.append)

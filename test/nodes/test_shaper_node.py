@@ -101,7 +101,7 @@ def talk(shaper, observer):
         return out[-1]
 
     # one without points forgets what was before; the last of them says that the way is open
-    sent = []
+    sent: list = []
 
     def mark():
         if not out and (not sent or time.monotonic() > sent[-1] + 0.5):

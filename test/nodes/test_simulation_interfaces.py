@@ -39,8 +39,9 @@ def loop():
 
 @pytest.fixture
 def services(loop):
+    names: list = []
     node = SimpleNamespace(
-        names=[], create_service=lambda kind, name, handler: node.names.append(name)
+        names=names, create_service=lambda kind, name, handler: names.append(name)
     )
     services = SimulationInterfaces(node, loop, KINDS, SERVICES)
     assert node.names == [

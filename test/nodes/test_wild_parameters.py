@@ -46,7 +46,7 @@ def wild_value(random):
     kind = random.integers(7)
     if kind == 0:
         return bool(random.integers(2))
-    lists = {1: NUMBERS, 2: WHOLE, 3: WORDS}
+    lists: dict = {1: NUMBERS, 2: WHOLE, 3: WORDS}
     choices = lists[1 + (kind - 1) % 3]
     if kind < 4:
         return choices[random.integers(len(choices))]
