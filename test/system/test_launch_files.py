@@ -94,7 +94,7 @@ def stand_ins(installed):
             raise PackageNotFoundError(package)
         return str(installed[package])
 
-    contents = {
+    contents: dict[str, dict] = {
         'launch': {'LaunchDescription': type('LaunchDescription', (Record,), {})},
         'launch.actions': {
             name: type(name, (Record,), {})
@@ -375,7 +375,7 @@ def test_the_ros2_control_example_names_joints_topics_and_parameters_that_exist(
     assert controller['joints'] == driven == re.findall(r'driven_joint name="(\w+)"/', text)
     # commands come more often than they run out
     timeout = SETTINGS['command_timeout'].default
-    assert settings['controller_manager']['ros__parameters']['update_rate'] > 5 / timeout
+    assert settings['controller_manager']['ros__parameters']['update_rate'] > 5 / float(timeout)
     for name, value in (
         ('joint_states_topic', '/joint_states'),
         ('joint_commands_topic', '/joint_commands'),

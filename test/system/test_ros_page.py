@@ -58,7 +58,8 @@ def test_every_settings_class_has_a_table():
 
 def test_nodes_of_the_table_of_topics_exist():
     for topic in TOPICS:
-        nodes = [use.node for use in (*topic.publishers, *topic.subscribers)]
+        uses: list = [*topic.publishers, *topic.subscribers]
+        nodes = [use.node for use in uses]
         assert nodes and set(nodes) <= set(SETTINGS), topic.name
         # a subscription that asks for more than the publishers offer gets nothing
         for use in topic.subscribers:

@@ -115,7 +115,7 @@ def test_robot_state_publisher_drops_no_state_and_leaves_robot_description_to_th
     publisher = simulation_system('two_link')[-1]
     assert ('robot_description', 'display_description') in publisher.remappings
     highest = {item.name: item for item in fields(OutputSettings)}['display_rate'].default
-    assert publisher.parameters['publish_frequency'] > 10 * highest
+    assert publisher.parameters['publish_frequency'] > 10 * float(highest)
     assert publisher.parameters['ignore_timestamp'] is True
 
 
