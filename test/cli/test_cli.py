@@ -294,7 +294,12 @@ def test_a_command_called_in_the_process_of_the_test_leaves_no_state(flexsim, mo
         )  # fmt: skip
 
     before = state()
-    monkeypatch.setattr('flex_robot_sim.cli.robots.run', lambda arguments: exec(LEAK, {}) or 3)
+
+    def leak(arguments):
+        exec(LEAK, {})
+        return 3
+
+    monkeypatch.setattr('flex_robot_sim.cli.robots.run', leak)
     done = flexsim('robots')
     assert state() == before
     assert done.returncode == 3 and done.stdout == ''

@@ -412,6 +412,7 @@ def test_a_move_that_is_faster_than_a_joint_names_the_shortest_time(capsys):
     shortest = max(15 / 8 * way / limit for way, limit in zip((0.5, 0.5, 0.8), limits))
     error = complaint(capsys, *move, f'{0.9 * shortest}')
     found = re.search(r'faster than its [\d.]+: give --within ([\d.]+) or more\.$', error)
+    assert found
     least = float(found[1])
     assert shortest <= least < 1.01 * shortest
     assert main([*move, f'{least}']) in (0, 1)  # it may still vibrate after two seconds

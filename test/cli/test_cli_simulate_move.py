@@ -71,7 +71,7 @@ def test_a_soft_servo_that_settles_slowly_is_reported(words, capsys):
     assert main([*gentle, *words, '--stiffness', '60', '--damping', '0.18']) == 0
     out = capsys.readouterr().out
     assert 'the servo is soft' not in out
-    assert float(re.search(r'([\d.]+)% is left', out)[1]) < 30.0
+    assert float(re.findall(r'([\d.]+)% is left', out)[0]) < 30.0
 
 
 def test_an_arm_that_no_shaper_improves_gets_none():

@@ -134,7 +134,7 @@ def test_setup_names_the_group_of_a_port_without_permission(tmp_path):
 
 
 def test_setup_reports_that_there_are_no_ports(tmp_path):
-    assert rig_setup.as_text(rig_setup.summary(RULE, tmp_path, []))[-1].startswith(
+    assert [*rig_setup.as_text(rig_setup.summary(RULE, tmp_path, []))][-1].startswith(
         'No serial port. Plug the board in'
     )
 
@@ -155,7 +155,8 @@ def test_the_rule_has_the_syntax_of_udev():
     # udev(7): match keys and assignment keys
     compared = {'ACTION', 'SUBSYSTEM', 'DRIVER', 'ENV', 'ATTR', 'ATTRS'}
     assigned = {'GOTO', 'LABEL', 'ENV', 'GROUP', 'MODE', 'TAG', 'SYMLINK', 'ATTR'}
-    jumps, labels = [], []
+    jumps = []
+    labels: list = []
     for pairs in rule_lines():
         for key, operator, value in pairs:
             known = compared if operator in ('==', '!=') else assigned

@@ -227,7 +227,7 @@ def test_no_advice_names_root_or_an_unnamed_group(group):
             'ports': [{'name': 'p', 'device': 'p', 'about': 'x', 'group': group, 'usable': False}],
         }
     )
-    assert lines[-1] == '    no permission: install the udev rule and plug it in again'
+    assert [*lines][-1] == '    no permission: install the udev rule and plug it in again'
 
 
 def test_scales_of_another_bench_are_reported():
@@ -248,9 +248,9 @@ def test_long_names_make_a_short_line():
 
 
 def test_the_split_link_of_the_page_keeps_mass_and_inertia(tmp_path):
-    text = re.search(
+    (text,) = re.findall(
         r'<robot name="ur5_upper_arm">.*?</robot>', PAGE.read_text('utf-8'), re.DOTALL
-    )[0]
+    )
     robot = frs.read_description(text)
     assert not robot.warnings
     tube, motor = (robot.link(name).inertial for name in ('upper_arm', 'elbow_motor'))
