@@ -118,7 +118,7 @@ def test_rigid_links_reach_from_root_to_tip(name):
     arm = load(name)
     posture = Posture(arm)
     posture.take(np.zeros(arm.size))
-    found = {solid.link: [] for solid in straight_links(arm)}
+    found: dict = {solid.link: [] for solid in straight_links(arm)}
     for solid in straight_links(arm):
         found[solid.link].append(solid.vertices)
     assert {*found} == {*arm.tips}

@@ -55,7 +55,7 @@ def meshes_by_robot():
         for k, path in enumerate(found)
         if path.stat().st_size < SMALL or k % SHARE == 0 or path.name in BROKEN
     ]
-    robots = {}
+    robots: dict = {}
     for path in chosen:
         robots.setdefault(path.relative_to(ROBOTS).parts[0], []).append(path)
     return robots

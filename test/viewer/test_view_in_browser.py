@@ -222,7 +222,8 @@ def test_the_file_opened_by_a_browser_leads_to_the_page(browsers, monkeypatch): 
     from flex_robot_sim.viewer.browser import Page
     from flex_robot_sim.viewer.opening import open_browser
 
-    opened, page = [], Page('an arm', 0)
+    page = Page('an arm', 0)
+    opened: list = []
     monkeypatch.setenv('DISPLAY', ':99')
     monkeypatch.setattr('webbrowser.open', opened.append)
     try:

@@ -31,7 +31,8 @@ class Panel:
 
     def __init__(self):
         """Open the page."""
-        self.page, self.heard = Page('arm', 0), []
+        self.page = Page('arm', 0)
+        self.heard: list = []
         for label, (low, high, step, _) in SLIDERS.items():
             self.page.slider(label, low, high, step, low, self._note(label))
         self.page.checkbox('trace', True, self._note('trace'))
@@ -70,7 +71,7 @@ def is_offered(label, value):
     """Return whether the page offers a value, compared as decimal numbers."""
     if label in SLIDERS:
         low, high, _, digits = SLIDERS[label]
-        decimals = -Decimal(repr(value)).normalize().as_tuple().exponent
+        decimals = -int(Decimal(repr(value)).normalize().as_tuple().exponent)
         return (
             type(value) is type(low)
             and low <= value <= high
@@ -103,12 +104,13 @@ def test_offered_values_are_accepted(panel, client):
     assert all(is_offered(*item) for item in panel.heard) and panel.page.dropped == 0
 
 
+NO_SWITCH: tuple = (0, 1, 'true', None, [], float('nan'))
 REFUSED = [
     *((label, value) for label in SLIDERS for value in (
         float('nan'), float('inf'), -float('inf'), 1e308, -1e9, 31, 2**63, True, False, None, '',
         '3', 'nan', b'3', [3], {'value': 3}, [], 0.123456789)),
     *(('mode', value) for value in (0.5, 20.5, -1, 21)),
-    *(('trace', value) for value in (0, 1, 'true', None, [], float('nan'))),
+    *(('trace', value) for value in NO_SWITCH),
     *(('axis', value) for value in ('evil', '/etc/passwd', 'X', '', 0, None, ['x'], 'x\0')),
     *(('press', value) for value in (False, 1, 'true', None)),
     ('off', True), ('gone', True),
@@ -156,7 +158,7 @@ def test_an_update_sets_the_value_and_no_other_attribute(panel, client, name):
 
 def test_files_and_other_message_types_of_viser_are_dropped(panel, client, caplog):
     uuid = client.widgets['axis']['uuid']
-    messages = [
+    messages: list = [
         {
             'type': 'FileTransferStartUpload',
             'source_component_uuid': uuid,
@@ -214,7 +216,7 @@ def test_files_and_other_message_types_of_viser_are_dropped(panel, client, caplo
 
 
 def test_an_exception_in_a_callback_is_a_line_and_the_page_continues(panel, client, caplog):
-    panel.page.button('fail', lambda: {}['evil'])
+    panel.page.button('fail', lambda: dict[str, str]()['evil'])
     assert client.hear(lambda: 'fail' in client.widgets)
     client.set('fail', True)
     assert eventually(lambda: panel.page.react() or caplog.records)
@@ -230,7 +232,7 @@ def test_bidirectional_control_characters_are_escaped(panel, client):
 
 # a fuzzer of the protocol
 
-VALUES = [None, True, False, 0, 1, -1, 3, 20, 2**63, -2**63, 0.5, 0.3, 29.7, 1e308, -1e-320,
+VALUES: list = [None, True, False, 0, 1, -1, 3, 20, 2**63, -2**63, 0.5, 0.3, 29.7, 1e308, -1e-320,
           float('nan'), float('inf'), -float('inf'), '', 'x', 'y', 'evil', '../../etc/passwd',
           'é' * 500, b'', b'\0' * 300, [], [1], {}, {'value': 1}, [[[[]]]]]  # fmt: skip
 TYPES = sorted(kind.__name__ for kind in viser_messages.Message.get_subclasses())
