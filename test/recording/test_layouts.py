@@ -62,7 +62,8 @@ def test_every_curve_of_plotjuggler_is_a_number_of_a_joint_or_of_a_field(message
     from xml.etree import ElementTree
 
     curves = [
-        curve.get('name') for curve in ElementTree.parse(FOLDER / 'plotjuggler.xml').iter('curve')
+        curve.attrib['name']
+        for curve in ElementTree.parse(FOLDER / 'plotjuggler.xml').iter('curve')
     ]
     assert len(curves) > 10
     for curve in curves:

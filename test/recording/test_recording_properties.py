@@ -2,6 +2,7 @@
 
 import csv
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -123,7 +124,7 @@ def test_a_cut_recording_keeps_its_beginning(folder, run, share):
         path.write_bytes(whole[:size])
         reader = RecordingReader(path)
         tables = [one for one in read_tables(reader).tables if one.topic.name == '/joint states']
-        found = tables[0].columns[f'position/{names[0]}'] if tables else []
+        found: Any = tables[0].columns[f'position/{names[0]}'] if tables else []
         assert is_same(found, [row[0] for row in rows[: len(found)]])
         assert size == len(whole) or reader.notes or len(found) == len(rows)
         counts.append(len(found))
