@@ -1,6 +1,7 @@
 """Verdicts follow from numbers and bounds; invalid options are one-line errors."""
 
 import re
+from typing import Any
 
 import numpy as np
 import pytest
@@ -262,7 +263,9 @@ def test_a_title_is_above_the_multiplier_of_its_axis():
         0.8,
     )
     figure.canvas.draw()
-    axes, renderer = figure.axes[0], figure.canvas.get_renderer()
+    canvas: Any = figure.canvas
+    axes: Any = figure.axes[0]
+    renderer = canvas.get_renderer()
     offset = axes.yaxis.get_offset_text()
     assert offset.get_text()
     title = axes._left_title.get_window_extent(renderer)

@@ -79,7 +79,7 @@ def test_an_experiment_writes_figures_and_returns_all_keys(name, tmp_path, capsy
 
 
 def test_parallel_experiments_give_the_results_of_single_runs(tmp_path):
-    fractions = {}
+    fractions: dict = {}
     results = {
         facts['experiment']: facts
         for facts in reproduce_together(
