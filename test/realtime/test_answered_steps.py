@@ -13,7 +13,7 @@ pytestmark = pytest.mark.slow
 
 def test_a_step_that_no_command_answers_is_reported_once_until_a_command_comes(monkeypatch):
     monkeypatch.setattr(answered_steps, 'ANSWER_TIMEOUT_S', 0.1)
-    events = SimpleQueue()
+    events: SimpleQueue = SimpleQueue()
     steps = AnsweredSteps(Event(), events)
 
     def step(stamp, answer=None):
