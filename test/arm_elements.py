@@ -86,7 +86,7 @@ def finite_elements(arm, angles=None, count=6):
     n = 6 * count * sum(link.beam is not None for link in arm.links) + len(arm.joints)
     K, M, f, ends, used = np.zeros((n, n)), np.zeros((n, n)), np.zeros(n), {}, 0
     follows = {arm.links[0].name: np.zeros((6, n))}  # displacement of each link's origin
-    tips = {}  # and of the tip, with its position
+    tips: dict = {}  # and of the tip, with its position
 
     def add(stiffness, mass, rows, pull):
         K[:] += rows.T @ stiffness @ rows

@@ -67,7 +67,7 @@ class Chromium:
         from selenium import webdriver
 
         options = webdriver.ChromeOptions()
-        options.binary_location = shutil.which('chromium')
+        options.binary_location = shutil.which('chromium') or ''
         for word in (*WORDS, f'--user-data-dir={folder}'):
             options.add_argument(word)
         options.set_capability('goog:loggingPrefs', {'performance': 'ALL'})

@@ -23,8 +23,8 @@ def restored_state():
     Warnings and messages of loggers go to standard error, as in a process of its own.
     """
     root, handlers = logging.getLogger(), list(map(signal.getsignal, SIGNALS))
-    mutable = sys.path, sys.argv, root.handlers
-    before, folder, level = [*map(list, mutable)], os.getcwd(), root.level
+    mutable: list[list] = [sys.path, sys.argv, root.handlers]
+    before, folder, level = [values[:] for values in mutable], os.getcwd(), root.level
     root.handlers.clear()
     try:
         with mock.patch.dict(os.environ), warnings.catch_warnings():

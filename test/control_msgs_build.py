@@ -147,7 +147,7 @@ def compile_sources(folder):
         Path(sysconfig.get_path('include')),
         Path(numpy.get_include()),
     ]
-    objects = []
+    objects: list = []
     for source in sorted(each for each in folder.rglob('*.c*') if each.suffix in ('.c', '.cpp')):
         objects.append(str(folder / f'{len(objects)}.o'))
         compiler = ['g++', '-std=c++17'] if source.suffix == '.cpp' else ['gcc', '-std=c11']

@@ -27,7 +27,7 @@ def choose_processes(option):
 def sort_files(items):
     """Sort tests by file: files that install come first, then slow ones, then the others."""
     files = [item.nodeid.partition('::')[0] for item in items]
-    names = {file: set() for file in files}
+    names: dict = {file: set() for file in files}
     for item, file in zip(items, files):
         names[file].update(mark.name for mark in item.iter_markers())
     rank = {

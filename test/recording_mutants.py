@@ -265,7 +265,7 @@ def run(seed, count):
             shutil.rmtree(folder / 'tables', ignore_errors=True)
     # not ru_maxrss, which counts the process that started this one, too
     status = Path('/proc/self/status').read_text()
-    peak = int(re.search(r'VmHWM:\s+(\d+) kB', status)[1]) / 1024
+    peak = int(re.findall(r'VmHWM:\s+(\d+) kB', status)[0]) / 1024
     print(f'{count} mutants of seed {seed}, {failures} failures, peak {peak:.0f} MB', flush=True)
     return 1 if failures else 0
 

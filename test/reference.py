@@ -147,13 +147,13 @@ class Reference:
 
     def place(self, q):
         """Poses (R, p) of all links, and of the roots of all pieces of flexible links, by name."""
-        links, roots = {}, {}
+        links: dict = {}
+        roots: dict = {}
         for link, joint in zip(self.description.links, [None, *self.description.joints]):
-            R, p = (
-                (np.eye(3), np.zeros(3))
-                if joint is None
-                else self._moved(joint, *self._joint_frame_at_zero(joint, links, roots, q), q)
-            )
+            R, p = np.eye(3), np.zeros(3)
+            if joint is not None:
+                R, p = self._joint_frame_at_zero(joint, links, roots, q)
+                R, p = self._moved(joint, R, p, q)
             links[link.name] = R, p
             if link.beam is not None:
                 R = R @ link.beam.axes

@@ -34,20 +34,19 @@ class Observer:
 
     def listen(self, kind, topic, qos=50):
         """Return the list that messages of a topic are added to."""
-        heard = []
+        heard: list = []
         self._heard.append(self.node.create_subscription(kind, topic, heard.append, qos))
         return heard
 
     def hear(self, kind, topic, condition=lambda message: True, qos=50):
         """Return the next message of a topic that fits."""
-        heard = []
-        subscription = self.node.create_subscription(
-            kind,
-            topic,
-            # the executor may have more of them in hand when the first is here
-            lambda message: not heard and condition(message) and heard.append(message),
-            qos,
-        )
+        heard: list = []
+
+        def take(message):  # the executor may have more of them in hand when the first is here
+            if not heard and condition(message):
+                heard.append(message)
+
+        subscription = self.node.create_subscription(kind, topic, take, qos)
         self.spin_until(lambda: heard, what=f'such a message on {topic}')
         self.node.destroy_subscription(subscription)
         return heard[0]

@@ -17,7 +17,8 @@ def crc32(data):
 
 def stuffed(data):
     """COBS by the rule of the paper: walk the bytes, close a block at a zero or after 254."""
-    out, block = [], []
+    out = []
+    block: list = []
     for byte in [*data, 0]:  # the phantom zero at the end closes the last block
         if byte == 0:
             out += [len(block) + 1, *block]

@@ -162,7 +162,7 @@ class SteppedEmulator(emulator.Emulator):
 class _BoardPort:
     """The end of the line at which the board is."""
 
-    ports = {}  # by name
+    ports: dict = {}  # by name
 
     def __init__(self, name):
         self.link, self.host, self._sent = str(name), None, bytearray()

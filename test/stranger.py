@@ -34,7 +34,8 @@ def take_part(seconds):
 
     rclpy.init()
     node = rclpy.create_node('stranger')
-    heard, answers = [], []
+    heard: list = []
+    answers: list = []
     node.create_subscription(JointState, '/sim/joint_states', heard.append, 10)
     publisher = node.create_publisher(JointState, '/sim/joint_commands', 10)
     client = node.create_client(SetBool, '/rig/bridge/enable')
@@ -126,7 +127,8 @@ def scan(address, first=1, enough=100):
 
     It ends after `enough` of those of datagrams.
     """
-    found, knockers = {'tcp': [], 'udp': []}, {}
+    found: dict = {'tcp': [], 'udp': []}
+    knockers: dict = {}
     kinds = ('tcp', socket.SOCK_STREAM, _refuses), ('udp', socket.SOCK_DGRAM, _sends_back)
     for port in range(first, PORTS):
         for name, kind, is_closed in kinds:

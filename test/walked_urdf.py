@@ -10,7 +10,7 @@ def poses(text, positions):
     """Return {link: (4, 4)} of a URDF, computed joint by joint."""
     root = ElementTree.fromstring(text)
     joints = {element.find('child').get('link'): element for element in root.findall('joint')}
-    found = {}
+    found: dict = {}
 
     def numbers(element, key, default):
         text = default if element is None else element.get(key, default)
