@@ -34,7 +34,7 @@ def test_files_that_a_page_names_exist(page):
 def steps_of(change):
     """Return the list of steps of one change, as CONTRIBUTING.md has it."""
     text = (ROOT / 'CONTRIBUTING.md').read_text('utf-8')
-    return re.search(rf'^### {change}\n(.*?)(?=^##|\Z)', text, re.DOTALL | re.MULTILINE)[1]
+    return re.findall(rf'^### {change}\n(.*?)(?=^##|\Z)', text, re.DOTALL | re.MULTILINE)[0]
 
 
 CHANGES = (
