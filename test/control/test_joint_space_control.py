@@ -114,10 +114,6 @@ def test_elastic_arm_follows_a_slow_motion_by_computed_torque():
             lambda arm: design_servo(arm, period=1e-3, delay=5e-3),
             'delay = 0.005 must be 0 or the period of 0.001 s',
         ),
-        (
-            lambda arm: design_servo('two_link'),
-            "'two_link' is no arm: load one by flex_robot_sim.load(robot)",
-        ),
     ],
 )
 def test_mistake_is_one_line(act, line):

@@ -97,7 +97,7 @@ def test_names_are_unique_and_joints_are_those_of_the_description(name):
     joints = [element.get('name') for element in root.findall('joint')]
     assert len(set(links)) == len(links) and len(set(joints)) == len(joints)
     assert not set(links) & set(joints) - {*arm.frames}
-    moving = [e.get('name') for e in root.findall('joint') if e.get('type') != 'fixed']
+    moving = [e.attrib['name'] for e in root.findall('joint') if e.get('type') != 'fixed']
     assert sorted(DisplayJoints(arm).names) == sorted(moving)
     assert set(arm.frames) <= set(links)
 
@@ -242,8 +242,8 @@ def shapes(text):
     return {
         element.get('name'): [
             (
-                visual.find('geometry')[0].tag,
-                None if visual.find('origin') is None else visual.find('origin').get('xyz'),
+                next(visual.iterfind('geometry/*')).tag,
+                next((origin.get('xyz') for origin in visual.iterfind('origin')), None),
             )
             for visual in element.findall('visual')
         ]

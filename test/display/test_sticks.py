@@ -19,7 +19,7 @@ def numbers(element, name):
 def test_sticks_reach_from_each_joint_to_the_next(name):
     path = ROOT / 'test/data/robots' / f'{name}.urdf'
     given = etree.parse(path).getroot()
-    ways = {}
+    ways: dict = {}
     for joint in given.findall('joint'):
         origin = joint.find('origin')
         way = np.zeros(3) if origin is None else numbers(origin, 'xyz')

@@ -155,13 +155,11 @@ def test_the_difference_to_a_rigid_arm_scales_with_the_inverse_stiffness(seed):
     expected = forward(rigid, start, rates, effort)
     misses = []
     for factor in (1e3, 1e4):
-        arm = arm_of(
-            re.sub(
-                '(EIy|EIz|GJ|EA)="([^"]*)"',
-                lambda found, by=factor: f'{found[1]}="{float(found[2]) * by}"',
-                text,
-            )
-        )
+
+        def stiffer(found, factor=factor):
+            return f'{found[1]}="{float(found[2]) * factor}"'
+
+        arm = arm_of(re.sub('(EIy|EIz|GJ|EA)="([^"]*)"', stiffer, text))
         q, qd, qdd = np.zeros((3, arm.size))
         q[:joints], qd[:joints], qdd[:joints] = start, rates, expected
         for _ in range(6):

@@ -46,7 +46,8 @@ def test_the_compiled_functions_are_the_callees_of_a_step():
     from flex_robot_sim.jit import linking
 
     frs.Simulation(frs.load('single_link')).step()
-    for _, function, arguments in compile_jobs():
+    jobs: list = compile_jobs()
+    for _, function, arguments in jobs:
         types = tuple(map(function.typeof_pyval, arguments))
         name = linking.symbol_name(function.py_func, types)
         assert types in function.overloads or name in linking.symbols, function.py_func.__name__

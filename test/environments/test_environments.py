@@ -69,7 +69,7 @@ def test_many_do_what_each_does_alone_and_begin_anew_in_the_next_step(task, scal
 def test_an_agent_that_does_nothing_is_pd():
     env = ArmEnv(robot='two_link', seconds=0.5)
     env.reset(seed=3)
-    drawn = [table[0] for table in env.episodes._targets]
+    drawn = [np.asarray(table)[0] for table in env.episodes._targets]
     start, goal = drawn[:2]
     arm = frs.load('two_link')
     servo = design_servo(arm)
@@ -126,7 +126,7 @@ def test_the_rate_of_a_reference_is_its_slope(rate):
 def test_a_push_moves_the_arm_and_is_over():
     env = ArmEnv('disturbance', robot='two_link', seconds=1.2)
     env.reset(seed=5)
-    drawn = env.episodes._targets
+    pushed_at = np.asarray(env.episodes._targets.pushed_at)[0]
     moved = []
     while env.episodes.age[0] < 1.0:
         before = env.episodes.batch.q[0].copy()
@@ -139,7 +139,7 @@ def test_a_push_moves_the_arm_and_is_over():
             )
         )
     pushed = [age for age, _, is_pushed in moved if is_pushed]
-    assert drawn.pushed_at[0] <= pushed[0] < drawn.pushed_at[0] + 0.03
+    assert pushed_at <= pushed[0] < pushed_at + 0.03
     assert len(pushed) == 10  # of 10 ms
     # it rested before, and swings long after; efforts are those of a straight arm
     assert max(change for age, change, _ in moved if age < pushed[0]) < 0.2 * max(

@@ -194,18 +194,18 @@ def test_takes_a_swinging_arm_over_without_a_jump(arm, designs):
     design, law = designs['all'], Lqg(arm, designs['all'])
     simulation, rows = frs.Simulation(arm), []
     simulation.set_state(q=[0.2], v=[0.5])
-    before = np.zeros(1)
+    before, place = np.zeros(1), np.zeros((3, 1))
 
     def control(seen):
-        nonlocal before
+        nonlocal before, place
         if seen.time < 1.0:
             effort = 0.05 * np.sin(8.0 * seen.time) - 0.02 * seen.position
             law.watch(seen.position, seen.velocity, seen.curvature, effort)
         else:
             if not law.is_on:
                 law.start(seen.position, seen.velocity, seen.curvature, before)
-                control.place = np.array([seen.position, [0.0], [0.0]])
-            effort = law.update(seen.position, seen.velocity, seen.curvature, control.place)
+                place = np.array([seen.position, [0.0], [0.0]])
+            effort = law.update(seen.position, seen.velocity, seen.curvature, place)
         before = effort.copy()
         rows.append((seen.time, *effort))
         return effort
@@ -218,7 +218,7 @@ def test_takes_a_swinging_arm_over_without_a_jump(arm, designs):
     assert effort[k] == pytest.approx(effort[k - 1], abs=1e-12)
     others = np.abs(np.diff(effort[:k])).max()
     assert np.abs(np.diff(effort[k - 1 :])).max() < 5 * others < 0.02
-    assert abs(simulation.position[0] - control.place[0][0]) < 1e-3
+    assert abs(simulation.position[0] - place[0][0]) < 1e-3
 
 
 def test_a_measurement_that_is_no_number_is_left_out(arm, designs):

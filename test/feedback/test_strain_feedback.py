@@ -60,9 +60,7 @@ def continuous_rates(arm, gauges, design):
     """Roots of the loop as polynomials in s, in which all efforts are 1.5 periods late."""
     model = frs.linearise(arm, [0.0])
     n = arm.size
-    to = {'motor': np.eye(2 * n)[0]}
-    for k, row in enumerate(gauges):
-        to[k] = np.concatenate([row, np.zeros(n)])
+    sensors = [np.concatenate([row, np.zeros(n)]) for row in gauges]
     denominator = np.poly(model.A)
 
     def numerator(row):
@@ -71,7 +69,7 @@ def continuous_rates(arm, gauges, design):
 
     late = pade(1.5 * LOOP.period)  # half a period for what stands meanwhile
     total = np.polymul(denominator, late[1])
-    servo = np.polymul(np.array([DAMPING[0], STIFFNESS[0]]), numerator(to['motor']))
+    servo = np.polymul(np.array([DAMPING[0], STIFFNESS[0]]), numerator(np.eye(2 * n)[0]))
     total = np.polyadd(total, np.polymul(servo, late[0]))
     if design is None:
         return np.roots(total)
@@ -80,7 +78,7 @@ def continuous_rates(arm, gauges, design):
     mean, r, z = MEAN_RATE_SHARE * channel.rate, channel.filter_rate, channel.filter_ratio
     g, h = channel.gains
     sensed = (
-        sum(w * numerator(to[k]) for k, w in enumerate(channel.sensor_weights))
+        sum(w * numerator(row) for w, row in zip(channel.sensor_weights, sensors))
         * channel.drive_weights[0]
     )
     # s / (s + mean) r^2 (g + h s) / (s^2 + 2 z r s + r^2)
@@ -136,7 +134,7 @@ def two_links():
 @pytest.fixture(scope='module')
 def undamped(two_links):
     """Rates of its motion without a design."""
-    return rates_of_motion(*two_links, None)
+    return rates_of_motion(*two_links)
 
 
 @pytest.fixture(scope='module', params=KINDS)
@@ -153,7 +151,7 @@ def of_two_links(request, two_links):
 
 def test_design_says_what_another_mode_of_two_links_loses(of_two_links):
     arm, pose, servo, design = of_two_links
-    rates = closed_rates(pose_model(arm, pose), LOOP, *servo, design.channels)
+    rates = closed_rates(pose_model(arm, pose), LOOP, servo[0], servo[1], design.channels)
     before, after = oscillating(design.poles_before), oscillating(rates, 1e9)
     # every mode above those that are damped, with what is nearest to it afterwards
     others = [k for k, rate in enumerate(before[0]) if rate > 2 * before[0][0]]
@@ -171,7 +169,7 @@ def test_design_says_what_another_mode_of_two_links_loses(of_two_links):
     )
 
 
-def rates_of_motion(arm, pose, servo, design):
+def rates_of_motion(arm, pose, servo, design=None):
     """Rates of an arm that swings a little, from its motion alone: what was tells what comes."""
     model, rng, motions = pose_model(arm, pose), np.random.default_rng(4), []
     for start in rng.normal(size=(5, 2, arm.size)):
@@ -203,7 +201,7 @@ def rates_of_motion(arm, pose, servo, design):
                 **LOOP._asdict(),
             )
             halves.append(np.hstack([log.q - model.rest, log.v / 30])[:-1] / size)
-        motions.append(sum(halves) / 2)
+        motions.append(np.mean(halves, axis=0))
     # filters and delay show in what came before: 24 samples together tell the next 24
     past, future = (
         np.hstack(

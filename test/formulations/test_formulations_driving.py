@@ -230,21 +230,8 @@ def test_a_diverging_state_is_a_one_line_error(formulation, scheme, mutants):
 
 @pytest.mark.parametrize('formulation', FORMULATIONS)
 def test_simulate_reports_a_diverging_state(capsys, formulation):
-    assert (
-        main(
-            [
-                'simulate',
-                'ella',
-                '--seconds',
-                '0.1',
-                '--effort',
-                'theta_z1=1e12',
-                '--formulation',
-                formulation,
-            ]
-        )
-        == 2
-    )
+    words = f'simulate ella --seconds 0.1 --effort theta_z1=1e12 --formulation {formulation}'
+    assert main(words.split()) == 2
     assert capsys.readouterr().err == (
         'flexsim simulate: the state is not finite after 0 s; the last good one is kept. '
         'Take a shorter time_step or smaller efforts\n'

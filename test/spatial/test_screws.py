@@ -10,7 +10,7 @@ from flex_robot_sim.spatial import screws
 
 pytestmark = pytest.mark.slow
 
-TIGHT = {'rtol': 0.0, 'atol': 1e-13}  # a few roundings of numbers of order one to ten
+TIGHT: dict = {'rtol': 0.0, 'atol': 1e-13}  # a few roundings of numbers of order one to ten
 
 
 def hat(a):
