@@ -48,7 +48,7 @@ def test_queries_of_moving_arms_are_those_of_simulations(source, number, are_equ
     batch, sims = moving_pair(source, number, are_equal)
     arm = batch.arm
     for _ in range(2):
-        found = {(link, 'deflection'): values for link, values in batch.deflection.items()}
+        found: dict = {(link, 'deflection'): v for link, v in batch.deflection.items()}
         found.update({(name, 'curvature'): values for name, values in batch.curvature.items()})
         found['effort'] = batch.applied_effort
         found['mean'] = batch.mean_effort

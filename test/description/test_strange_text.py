@@ -7,6 +7,7 @@ import sys
 import pytest
 from arms import complaint as complaint_of
 from arms import joint, link, robot
+from refusals import refusal
 
 from flex_robot_sim import DescriptionError
 from flex_robot_sim.cli import main
@@ -62,17 +63,13 @@ def test_xacro_in_a_file_of_the_user_is_executed(program, harm):
 
 @pytest.mark.parametrize('text', ['two_link', '{path}', '/dev/zero', '/proc/kmsg', '', '\0'])
 def test_untrusted_text_is_not_taken_as_a_path_or_name(program, text, harm):
-    with pytest.raises(DescriptionError) as caught:
-        read_text(text.format(path=program))
-    assert str(caught.value) == (
+    assert refusal(DescriptionError, lambda: read_text(text.format(path=program))) == (
         '<text>: this is no text of a robot. Give the text of a URDF, with xacro expanded.'
     )
 
 
 def test_untrusted_text_is_not_expanded_as_xacro(program, harm):
-    with pytest.raises(DescriptionError) as caught:
-        read_text(program.read_text('utf-8'))
-    assert str(caught.value) == (
+    assert refusal(DescriptionError, lambda: read_text(program.read_text('utf-8'))) == (
         '<text>:1: the text holds xacro, which needs its files. Give the path of the xacro file, '
         'or the expanded text.'
     )

@@ -4,6 +4,7 @@ import os
 
 import pytest
 from arms import complaint, flexible_arm, joint, link, robot
+from refusals import refusal
 
 from flex_robot_sim import DescriptionError, read_description
 from flex_robot_sim.description import xacro_file
@@ -155,9 +156,7 @@ def test_a_misspelt_argument_is_named_if_xacro_fails_without_it(tmp_path):
         tmp_path / 'arm.xacro',
         robot('<xacro:arg name="kind" default=""/><xacro:include filename="$(arg kind).xacro"/>'),
     )
-    with pytest.raises(DescriptionError) as caught:
-        read_description(path, xacro_arguments={'knd': 'left'})
-    assert str(caught.value) == (
+    assert refusal(DescriptionError, read_description, path, xacro_arguments={'knd': 'left'}) == (
         f'{path}: this xacro file has no argument "knd". Did you mean "kind"?'
     )
 
@@ -165,9 +164,7 @@ def test_a_misspelt_argument_is_named_if_xacro_fails_without_it(tmp_path):
 def test_endless_xacro_is_stopped(tmp_path, monkeypatch):
     monkeypatch.setattr(xacro_file, 'TIMEOUT_S', 2.0)
     path = write(tmp_path / 'arm.xacro', robot('<link name="${9 ** 9 ** 9}"/>'))
-    with pytest.raises(DescriptionError) as caught:
-        read_description(path)
-    assert str(caught.value) == (
+    assert refusal(DescriptionError, read_description, path) == (
         f'{path}: xacro did not end within 2 s. Look for a macro or an expression without an end.'
     )
 
@@ -190,8 +187,6 @@ def test_xacro_in_a_urdf_is_named_as_cause_if_the_text_is_not_a_robot(tmp_path):
 def test_arguments_for_a_plain_urdf_are_rejected(tmp_path):
     path = tmp_path / 'arm.urdf'
     path.write_text(flexible_arm(), 'utf-8')
-    with pytest.raises(DescriptionError) as caught:
-        read_description(path, xacro_arguments={'scale': '2'})
-    assert str(caught.value) == (
+    assert refusal(DescriptionError, read_description, path, xacro_arguments={'scale': '2'}) == (
         f'{path}: this is no xacro file and takes no arguments. Leave out scale.'
     )

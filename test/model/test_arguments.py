@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from moving_arms import swinging_arm
+from refusals import refusal
 from scipy.spatial.transform import Rotation
 
 import flex_robot_sim as frs
@@ -28,16 +29,24 @@ Q = np.zeros(ARM.size)
         (frs.forward_dynamics, (Q,)),
         (frs.actuated_coordinates, ()),
         (frs.curvatures, (Q,)),
+        (frs.deflection, (Q,)),
         (frs.pose, (Q,)),
         (frs.jacobian, (Q,)),
         (frs.twist, (Q, Q)),
         (frs.twist_rate, (Q, Q, Q)),
+        (frs.parameters, ()),
+        (frs.with_parameters, ({},)),
+        (frs.Batch, (2,)),
+        (frs.control.design_servo, ()),
+        (frs.feedback.Lqr, ([0.0],)),
+        (frs.identification.identify_parameters, ('run.csv',)),
+        (frs.shaping.design_for_arm, ()),
     ],
 )
 def test_the_name_of_a_robot_is_not_accepted_as_an_arm(function, more):
-    with pytest.raises(frs.SettingError) as caught:
-        function('two_link', *more)
-    assert str(caught.value) == "'two_link' is no arm: load one by flex_robot_sim.load(robot)"
+    assert refusal(frs.SettingError, function, 'two_link', *more) == (
+        "'two_link' is no arm: load one by flex_robot_sim.load(robot)"
+    )
 
 
 @pytest.mark.parametrize(
@@ -78,9 +87,7 @@ def test_the_name_of_a_robot_is_not_accepted_as_an_arm(function, more):
     ],
 )
 def test_an_argument_of_the_wrong_type_is_a_one_line_error(call, expected):
-    with pytest.raises(frs.SettingError) as caught:
-        call()
-    assert str(caught.value) == expected
+    assert refusal(frs.SettingError, call) == expected
 
 
 def test_an_inertia_may_be_rotated_to_any_axes():
@@ -101,8 +108,6 @@ def test_a_missing_mode_is_a_one_line_error():
     count = len(found.frequencies)
     assert found.shape(-1) == found.shape(count - 1)
     for mode in (count, -count - 1, 99):
-        with pytest.raises(SettingError) as caught:
-            found.shape(mode)
-        assert str(caught.value) == (
+        assert refusal(SettingError, found.shape, mode) == (
             f'mode = {mode} must be a whole number below the number of modes, {count}'
         )

@@ -324,7 +324,9 @@ def test_viewers_draw_a_beam_with_its_section_along_its_axis(seed):
     root = Document('text', description.text.encode()).root
     for beam in [link.beam for link in description.links if link.beam]:
         (name,) = (link.name for link in description.links if link.beam is beam)
-        size, is_round = section_of(read_visuals(root, name, beam), beam)
+        found = section_of(read_visuals(root, name, beam), beam)
+        assert found
+        size, is_round = found
         assert size == pytest.approx(beam.size, rel=1e-9) and is_round == beam.is_round
 
 
@@ -366,7 +368,7 @@ def test_calls_reach_all_words_of_flexibility():
         builder.add_gear(f'joint_{k}', gear_ratio=2, rotor_inertia=1, stiffness=1, damping=1)
         builder.add_flex_sensor(f'beam_{k}', 'root', start=0, end=0.1, plane='xy')
     flexibility_element = Document('text', builder.to_urdf().encode()).root.find('flexibility')
-    written = {}
+    written: dict = {}
     for element in flexibility_element.iter('*'):
         written.setdefault(element.tag, set()).update(element.attrib)
     assert written == {tag: set(row.attributes) for tag, row in FLEXIBILITY.items()}
@@ -735,7 +737,7 @@ def test_a_refused_call_leaves_the_builder_as_it_is():
         )
 
 
-VALID = {
+VALID: dict[str, dict] = {
     'add_rigid': {'name': 'x', 'shape': frs.Sphere(0.1), 'mass': 1.0},
     'add_beam': {'name': 'x', 'length': 0.3, 'section': frs.Rod(0.01), 'material': 'steel'},
     'add_joint': {'name': 'x', **TO_TOOL},
@@ -744,7 +746,7 @@ VALID = {
     'add_flex_sensor': {'link': 'arm', 'name': 'x', **CURVE},
 }
 # fmt: off
-WILD = (None, True, -1, 0, 1.5, np.nan, np.inf, 1e31, 10**400, '', 'tool', b'x', {}, (1, 2),
+WILD: tuple = (None, True, -1, 0, 1.5, np.nan, np.inf, 1e31, 10**400, '', 'tool', b'x', {}, (1, 2),
         (np.nan, 0, 0), (1e300, 0, 0), -np.eye(3), 1j, frs.Tube(None, 'x'), frs.Material(None),
         frs.Rod(1e-200), frs.Rod(1e20), frs.Box(1, 'x', np.nan), np.array(['x', 1], object))
 # fmt: on

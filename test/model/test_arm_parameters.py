@@ -293,12 +293,6 @@ def test_an_impossible_change_is_one_line(changes, message):
         frs.with_parameters(frs.load('two_link'), changes)
 
 
-def test_the_name_of_a_robot_is_no_arm():
-    for ask in (frs.parameters, lambda arm: frs.with_parameters(arm, {})):
-        with pytest.raises(frs.SettingError, match="^'two_link' is no arm: load one by "):
-            ask('two_link')
-
-
 def test_stops_that_move_together_may_pass_their_old_places():
     arm = frs.with_parameters(frs.load('two_link'), {'elbow.lower': 2.5, 'elbow.upper': 3.0})
     assert (arm.arrays.lower[2], arm.arrays.upper[2]) == (2.5, 3.0)

@@ -71,7 +71,7 @@ def test_arms_with_different_numbers_of_points_share_a_batch():
     arm = frs.load('two_link')
     arms = [arm, with_split_points(arm)]
     batch = frs.Batch(arms)
-    alone = [frs.Simulation(one) for one in arms]
+    alone: list = [frs.Simulation(one) for one in arms]
     for stepper in (batch, *alone):
         stepper.set_state([0.3, 0.9, -1.0])
         stepper.step(100)
@@ -88,7 +88,8 @@ def test_an_arm_with_more_points_can_be_set_later():
     assert batch._members.arrays.point_mass.shape[0] == 3
     batch.set_arms(with_split_points(with_split_points(arm)), members=[2])
     batch.set_arms(arm, members=[1])
-    alone = [frs.Simulation(one) for one in (arm, arm, with_split_points(with_split_points(arm)))]
+    twice = with_split_points(with_split_points(arm))
+    alone: list = [frs.Simulation(one) for one in (arm, arm, twice)]
     for stepper in (batch, *alone):
         stepper.set_state([0.3, 0.9, -1.0])
         stepper.step(100)

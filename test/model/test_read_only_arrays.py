@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from typing import Any
 
 import numpy as np
 import pytest
@@ -78,11 +79,11 @@ def test_the_beams_that_arms_share_cannot_be_written():
 
 
 def test_compiled_code_takes_read_only_and_writable_arrays_as_one_type():
-    arm = frs.load('two_link')
-    writable = ArmArrays(*(array.copy() for array in arm.arrays))
+    arrays: Any = frs.load('two_link').arrays
+    writable: Any = ArmArrays(*(array.copy() for array in arrays))
     assert all(array.flags.writeable for array in writable)
-    assert arm.arrays._numba_type_ is writable._numba_type_
-    assert arm.arrays.read_only() is arm.arrays
+    assert arrays._numba_type_ is writable._numba_type_
+    assert arrays.read_only() is arrays
     same = writable.read_only()
     assert same._list.tolist() == writable._list.tolist()  # pointers and shapes
 

@@ -110,7 +110,9 @@ def test_every_argument_of_an_arm_from_code_is_in_the_description_of_its_urdf(pa
     known = data.draw(
         st.lists(names, min_size=2 * len(parts), max_size=2 * len(parts), unique=True)
     )
-    builder, calls, ends = frs.ArmBuilder('any'), [], {}
+    builder = frs.ArmBuilder('any')
+    calls: list = []
+    ends: dict = {}
     for k, ((method, link), (joint, gear)) in enumerate(parts):
         name, joint_name = known[2 * k], known[2 * k + 1]
         parent = data.draw(st.sampled_from(['base', *(call[0] for call in calls)]))
