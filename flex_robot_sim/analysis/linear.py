@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -93,7 +93,7 @@ class LinearModel:
 
         return StateSpace(self.A, self.B, self.C, self.D)
 
-    def to_control(self) -> object:
+    def to_control(self) -> Any:
         """Return the control.StateSpace of python-control, with the same signal names."""
         try:
             import control

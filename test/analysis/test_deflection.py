@@ -63,6 +63,3 @@ def test_wrong_coordinates_are_one_line(q):
     assert str(caught.value).startswith(
         'q must be 16 finite numbers or rows of them, in this order: waist, shoulder, elbow, '
     )
-    with pytest.raises(frs.SettingError) as caught:
-        frs.deflection('two_link', np.zeros(16))
-    assert str(caught.value) == ("'two_link' is no arm: load one by flex_robot_sim.load(robot)")

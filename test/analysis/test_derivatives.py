@@ -41,7 +41,7 @@ def random_pushes(arm, rng, count=4):
     """Return dead loads and followers in turns."""
     bodies = [name for name, frame in arm.frames.items() if frame.body >= 0]
     return [
-        frs.Push(rng.choice(bodies), *rng.normal(size=(3, 3)), follows=bool(k % 2))
+        frs.Push._make([rng.choice(bodies), *rng.normal(size=(3, 3)), bool(k % 2)])
         for k in range(count)
     ]
 

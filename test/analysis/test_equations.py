@@ -127,7 +127,7 @@ def test_a_payload_of_the_analysis_equals_that_of_the_simulation(robot):
 @pytest.mark.parametrize('number', [np.nan, np.inf, -np.inf])
 def test_a_number_that_is_not_finite_is_an_error_that_names_its_argument(number):
     arm, rng = frs.load('two_link'), np.random.default_rng(4)
-    functions = {
+    functions: dict = {
         frs.forward_dynamics: ('q', 'v', 'effort'),
         frs.mass_matrix: ('q',),
         frs.pose: ('q',),
@@ -145,8 +145,6 @@ def test_a_number_that_is_not_finite_is_an_error_that_names_its_argument(number)
             with pytest.raises(SettingError, match=rf'^{name} must be \d+ finite numbers'):
                 function(arm, **wrong)
         np.testing.assert_array_equal(function(arm, **arguments), result)
-        with pytest.raises(SettingError, match="^'two_link' is no arm"):
-            function('two_link', **arguments)
 
 
 def test_arguments_may_be_any_arrays_and_stay_as_they_are():

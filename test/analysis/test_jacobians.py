@@ -6,6 +6,7 @@ from compare import CASES, COUPLINGS, arm_of, in_pinocchio, reference_case
 from moving_arms import ROD, WEIGHTLESS, rigid_arm, swinging_arm
 from random_arms import random_robot, random_state
 from reference import along
+from refusals import refusal
 
 from flex_robot_sim.analysis.jacobians import jacobian, pose, twist, twist_rate
 from flex_robot_sim.analysis.statics import equilibrium
@@ -19,13 +20,13 @@ pytestmark = pytest.mark.slow
 
 cases = pytest.mark.parametrize('case', CASES)
 couplings = pytest.mark.parametrize('coupling', COUPLINGS)
-ROUNDING = {'rtol': 0.0, 'atol': 1e-12}  # of poses and twists of the size 1
-DIFFERENCES = {'rtol': 0.0, 'atol': 1e-9}  # finite, of sixth order, with steps of 1e-3
+ROUNDING: dict = {'rtol': 0.0, 'atol': 1e-12}  # of poses and twists of the size 1
+DIFFERENCES: dict = {'rtol': 0.0, 'atol': 1e-9}  # finite, of sixth order, with steps of 1e-3
 
 
 def links_and_sections(arm):
     """Return the last link, and a section and the tip of every flexible link."""
-    found = [(list(arm.frames)[-1], None)]
+    found: list = [(list(arm.frames)[-1], None)]
     for link, bodies in arm.segments.items():
         found += [(link, 0.37 * arm.beams[bodies[0]].length * len(bodies)), (link, 'tip')]
     return found
@@ -197,7 +198,9 @@ def test_the_transposed_jacobian_is_the_virtual_work_of_a_push():
     internal_forces = strain @ rest.q
     internal_forces[:2] -= rest.effort
     # the equilibrium solver stops at about 1e-10
-    np.testing.assert_allclose(J.T @ [*pushed.moment, *pushed.force], internal_forces, atol=1e-8)
+    np.testing.assert_allclose(
+        J.T @ np.hstack([pushed.moment, pushed.force]), internal_forces, atol=1e-8
+    )
 
 
 def test_the_end_of_a_rotating_rod_accelerates_inwards():
@@ -241,73 +244,38 @@ def test_queries_do_not_change_the_arm():
     np.testing.assert_array_equal(runs[0].q, runs[1].q)
 
 
-NAMES = 'waist, elbow, arm/bending_y_1, arm/bending_z_1, forearm/bending_y_1, forearm/bending_z_1'
+NUMBERS = (
+    'must be 6 finite numbers, in this order: waist, elbow, arm/bending_y_1, arm/bending_z_1, '
+    'forearm/bending_y_1, forearm/bending_z_1'
+)
+FRAMES = 'must be one of body, spatial, hybrid, mixed'
+STATIONS = 'of link "arm" must be "tip", or a distance from its root of 0 to 1 m'
+LINKS = 'no link "hand". Known: base, arm, forearm, tool'
+RIGID = 'link "tool" is rigid and has no stations. Flexible links: arm, forearm'
 
 
 @pytest.mark.parametrize(
-    'call, expected',
+    'function, states, options, expected',
     [
-        (
-            lambda arm, q: jacobian(arm, q, link='hand'),
-            'no link "hand". Known: base, arm, forearm, tool',
-        ),
-        (
-            lambda arm, q: jacobian(arm, q, link='tool', representation='world'),
-            "representation = 'world' must be one of body, spatial, hybrid, mixed",
-        ),
-        (
-            lambda arm, q: twist_rate(arm, q, q, q, link='tool', representation='world'),
-            "representation = 'world' must be one of body, spatial, hybrid, mixed",
-        ),
-        (
-            lambda arm, q: jacobian(arm, q, link='tool', station=0.1),
-            'link "tool" is rigid and has no stations. Flexible links: arm, forearm',
-        ),
-        (
-            lambda arm, q: pose(arm, q, link='arm', station=-0.1),
-            'station = -0.1 of link "arm" must be "tip", or a distance from its root of 0 to 1 m',
-        ),
-        (
-            lambda arm, q: pose(arm, q, link='arm', station=1.1),
-            'station = 1.1 of link "arm" must be "tip", or a distance from its root of 0 to 1 m',
-        ),
-        (
-            lambda arm, q: pose(arm, q, link='arm', station='middle'),
-            'station = \'middle\' of link "arm" must be "tip", or a distance from its root of 0 '
-            'to 1 m',
-        ),
-        (
-            lambda arm, q: pose(arm, None, link='arm'),
-            f'q must be 6 finite numbers, in this order: {NAMES}',
-        ),
-        (
-            lambda arm, q: twist(arm, q, None, link='arm'),
-            f'v must be 6 finite numbers, in this order: {NAMES}',
-        ),
-        (
-            lambda arm, q: twist(arm, q, q, link='tool', representation=['body']),
-            "representation = ['body'] must be one of body, spatial, hybrid, mixed",
-        ),
-        (
-            lambda arm, q: jacobian(arm, np.full_like(q, np.inf), link='arm', station=0.1),
-            f'q must be 6 finite numbers, in this order: {NAMES}',
-        ),
-        (
-            lambda arm, q: pose(arm, q[1:], link='arm'),
-            f'q must be 6 finite numbers, in this order: {NAMES}',
-        ),
-        (
-            lambda arm, q: twist(arm, q, q * np.nan, link='arm'),
-            f'v must be 6 finite numbers, in this order: {NAMES}',
-        ),
-        (
-            lambda arm, q: twist_rate(arm, q, q, q[1:], link='arm'),
-            f'a must be 6 finite numbers, in this order: {NAMES}',
-        ),
+        (jacobian, 'q', {'link': 'hand'}, LINKS),
+        (jacobian, 'q', {'representation': 'world'}, f"representation = 'world' {FRAMES}"),
+        (twist_rate, 'qqq', {'representation': 'world'}, f"representation = 'world' {FRAMES}"),
+        (twist, 'qq', {'representation': ['body']}, f"representation = ['body'] {FRAMES}"),
+        (jacobian, 'q', {'link': 'tool', 'station': 0.1}, RIGID),
+        (pose, 'q', {'link': 'arm', 'station': -0.1}, f'station = -0.1 {STATIONS}'),
+        (pose, 'q', {'link': 'arm', 'station': 1.1}, f'station = 1.1 {STATIONS}'),
+        (pose, 'q', {'link': 'arm', 'station': 'middle'}, f"station = 'middle' {STATIONS}"),
+        (pose, '0', {}, f'q {NUMBERS}'),
+        (pose, 's', {}, f'q {NUMBERS}'),
+        (jacobian, 'i', {'link': 'arm', 'station': 0.1}, f'q {NUMBERS}'),
+        (twist, 'q0', {}, f'v {NUMBERS}'),
+        (twist, 'qi', {}, f'v {NUMBERS}'),
+        (twist_rate, 'qqs', {}, f'a {NUMBERS}'),
     ],
 )
-def test_an_invalid_argument_is_rejected(call, expected):
+def test_an_invalid_argument_is_rejected(function, states, options, expected):
     arm = swinging_arm()
-    with pytest.raises(SettingError) as caught:
-        call(arm, np.zeros(arm.size))
-    assert str(caught.value) == expected
+    q = np.zeros(arm.size)
+    of_kind = {'q': q, '0': None, 's': q[1:], 'i': np.full_like(q, np.inf)}
+    arguments = [of_kind[kind] for kind in states]
+    assert refusal(SettingError, function, arm, *arguments, **options) == expected

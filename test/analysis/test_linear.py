@@ -55,17 +55,6 @@ PENDULUM = robot(
 )
 
 
-@cases
-def test_mass_matrix_agrees_with_the_kinetic_energy(case):
-    sample = reference_case(case)
-    np.testing.assert_allclose(
-        mass_matrix(sample.arm.arrays, sample.q),
-        sample.M,
-        rtol=1e-9,
-        atol=1e-12 * abs(sample.M).max(),
-    )
-
-
 def test_a_drive_with_a_gear_has_the_matrices_of_two_masses():
     k, d, friction, I, J = 8.0, 0.3, 0.1, 0.5, 0.02 * 2**2
     system = linearise(drive())

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from refusals import refusal
 from scipy.signal import butter, cont2discrete, lfilter, sosfiltfilt
 
 from flex_robot_sim.analysis.recorded_vibration import _Band, _quartile, resonances
@@ -198,14 +199,10 @@ ROWS = [(k / 100, k % 3) for k in range(200)]
 )
 def test_an_invalid_log_is_rejected(tmp_path, header, rows, options, message):
     log = write(tmp_path / 'log.csv', header, rows)
-    with pytest.raises(UsageError) as caught:
-        read_samples(log, **options)
-    assert str(caught.value) == f'{log}{message}'
+    assert refusal(UsageError, lambda: read_samples(log, **options)) == f'{log}{message}'
 
 
 def test_a_missing_file_is_rejected(tmp_path):
-    with pytest.raises(UsageError) as caught:
-        read_samples(tmp_path / 'no.csv')
-    assert str(caught.value) == (
+    assert refusal(UsageError, lambda: read_samples(tmp_path / 'no.csv')) == (
         f'{tmp_path}/no.csv: cannot be read: No such file or directory. Give a CSV file.'
     )

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 
 PAIRS = list(product(REPRESENTATIONS, repeat=2))
 pairs = pytest.mark.parametrize('source, target', PAIRS)
-ROUNDING = {'rtol': 0.0, 'atol': 1e-13}  # of products of numbers of the size 1
+ROUNDING: dict = {'rtol': 0.0, 'atol': 1e-13}  # of products of numbers of the size 1
 
 
 def moving(t):

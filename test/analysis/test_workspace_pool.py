@@ -20,7 +20,7 @@ def make_queries(arm, rng):
     q[:joints] = rng.uniform(-0.5, 0.5, joints)
     qd, qdd, effort = rng.normal(size=arm.size), rng.normal(size=arm.size), rng.normal(size=joints)
     pushes = [
-        frs.Push(str(rng.choice([*arm.frames])), *rng.normal(size=(3, 3)), bool(follows))
+        frs.Push._make([str(rng.choice([*arm.frames])), *rng.normal(size=(3, 3)), bool(follows)])
         for follows in rng.integers(0, 2, rng.integers(0, 3))
     ]
     link, station = rng.choice([*arm.segments]), rng.uniform(0.0, 0.5)

@@ -283,7 +283,7 @@ def test_a_push_stays_as_it_is_when_the_caller_writes_into_its_array():
 
 def test_attributes_added_by_a_user_are_copied():
     class Noted(frs.Simulation):
-        pass
+        note = ''
 
     sim = Noted(frs.load('single_link'))
     sim.note = 'third try'
@@ -341,7 +341,8 @@ def test_a_state_can_be_restored_again_and_again():
 
 
 def test_a_simulation_from_a_read_only_pickle_can_step():
-    sim, buffers = in_motion(frs.load('two_link'), 6), []
+    sim = in_motion(frs.load('two_link'), 6)
+    buffers: list = []
     data = pickle.dumps(sim, protocol=5, buffer_callback=buffers.append)
     assert len(buffers) > 50
     other = pickle.loads(data, buffers=[bytes(buffer.raw()) for buffer in buffers])

@@ -5,6 +5,7 @@ import threading
 import numpy as np
 import pytest
 from arms import beam, flexibility, joint, link, robot
+from refusals import refusal
 
 import flex_robot_sim as frs
 from flex_robot_sim import read_description
@@ -14,12 +15,6 @@ from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.settings import SimulationSettings
 
 INERTIA = 1 / 6 + 2 * 0.25  # of the link of arms.py about the hinge                [kg m2]
-
-
-def message(kind, function, *arguments):
-    with pytest.raises(kind) as caught:
-        function(*arguments)
-    return str(caught.value)
 
 
 LIMIT = '<limit lower="-9" upper="9" effort="10" velocity="2"/>'
@@ -109,14 +104,14 @@ def test_a_recorded_motion_of_the_motor_side_swings_the_link_behind_its_gear():
 def test_an_invalid_motion_is_refused():
     simulation = hinge()
     for motion in ([1.0, 2.0], ([0.0, 0.0], [1.0, 2.0]), ([0.0, 1.0], [1.0, np.nan]), 3):
-        assert message(SettingError, simulation.prescribe, 'hinge', motion) == (
+        assert refusal(SettingError, simulation.prescribe, 'hinge', motion) == (
             'the motion of "hinge" must be a function of time or a pair of arrays of one length: '
             'times that rise [s], positions [rad]'
         )
-    assert message(SettingError, simulation.prescribe, 'hinge', lambda t: np.nan) == (
+    assert refusal(SettingError, simulation.prescribe, 'hinge', lambda t: np.nan) == (
         'the motion of "hinge" at 0 s must be a finite position [rad] and velocity [rad/s]'
     )
-    assert message(SettingError, simulation.prescribe, 'knee', None) == (
+    assert refusal(SettingError, simulation.prescribe, 'knee', None) == (
         'no joint "knee" moves. Known: hinge'
     )
 

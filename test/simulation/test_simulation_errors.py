@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from arms import joint, link, robot
 from moving_arms import BEAM, LEVEL, clamped_arm, swinging_arm
+from refusals import refusal
 
 from flex_robot_sim import forward_dynamics, read_description
 from flex_robot_sim.model.assembly import build_arm
@@ -16,13 +17,6 @@ from flex_robot_sim.util.settings import SimulationSettings
 def swinging():
     """Return a Simulation of two flexible links and a tool, at rest."""
     return Simulation(swinging_arm())
-
-
-def message(error, function, *arguments, **named):
-    """Return the message of the error that a call raises."""
-    with pytest.raises(error) as caught:
-        function(*arguments, **named)
-    return str(caught.value)
 
 
 WAIST_ELBOW = 'must be 2 finite numbers, in this order: waist, elbow'
@@ -118,7 +112,7 @@ PUSHED = (
     ],
 )
 def test_an_invalid_argument_is_refused_without_effect(simulation, call, expected):
-    assert message(SettingError, call, simulation) == expected
+    assert refusal(SettingError, call, simulation) == expected
     fresh = Simulation(swinging_arm())
     for run in (simulation, fresh):
         run.step(20)
@@ -129,7 +123,7 @@ def test_an_invalid_argument_is_refused_without_effect(simulation, call, expecte
 def test_an_effort_that_is_not_finite_is_refused(simulation):
     for steps in (1, 1, 4):  # the first call, and one like the last
         simulation.effort[1] = np.nan
-        assert message(SettingError, simulation.step, steps) == f'effort {WAIST_ELBOW}'
+        assert refusal(SettingError, simulation.step, steps) == f'effort {WAIST_ELBOW}'
         time = simulation.time
         simulation.effort[1] = 0.0
         simulation.step(steps)
@@ -139,7 +133,7 @@ def test_an_effort_that_is_not_finite_is_refused(simulation):
 def test_a_number_of_steps_like_the_last_one_must_be_whole(simulation):
     simulation.step(1)
     for steps in (True, 1.0, None):
-        assert message(SettingError, simulation.step, steps) == (
+        assert refusal(SettingError, simulation.step, steps) == (
             f'steps = {steps!r} must be a whole number > 0'
         )
     assert simulation.time == pytest.approx(1e-3)
@@ -152,7 +146,7 @@ def test_before_a_non_finite_state_the_last_good_one_is_kept(scheme):
     simulation.step(100)
     coordinates, rates, energy = simulation.q, simulation.v, simulation.energy()
     simulation.effort = [1e200, 0.0]
-    assert message(SimulationError, simulation.step, 50) == (
+    assert refusal(SimulationError, simulation.step, 50) == (
         'the state is not finite after 0.1 s; the last good one is kept. Take a shorter time_step '
         'or smaller efforts'
     )
@@ -170,7 +164,7 @@ def test_before_a_non_finite_state_the_last_good_one_is_kept(scheme):
 
 
 def test_an_arm_without_joints():
-    assert message(SettingError, Simulation, build_arm(read_description(robot()))) == (
+    assert refusal(SettingError, Simulation, build_arm(read_description(robot()))) == (
         'the arm has no coordinates: it has nothing to simulate'
     )
     simulation = Simulation(clamped_arm(BEAM + LEVEL, gravity=(0.0, -1.0, 0.0)))
@@ -189,6 +183,6 @@ def test_a_coordinate_without_mass_is_refused():
     expected = '" moves no mass. Give what it moves an inertia, or leave it out of the description'
     arm = build_arm(read_description(text))
     for _ in range(2):  # who has been looked at once is not forgotten
-        found = message(SettingError, Simulation, arm)
+        found = refusal(SettingError, Simulation, arm)
         assert found in (f'"shoulder{expected}', f'"twist{expected}')
-    assert message(SettingError, forward_dynamics, arm, [0.0, 0.0]) == found
+    assert refusal(SettingError, forward_dynamics, arm, [0.0, 0.0]) == found

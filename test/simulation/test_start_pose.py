@@ -192,22 +192,8 @@ def test_a_public_arm_with_elastic_gears_starts_a_move_in_equilibrium(tmp_path, 
     file = tmp_path / 'ur5.urdf'
     file.write_text(text.replace('</robot>', f'{gears}</robot>'), 'utf-8')
     pose = '0,-1.2,1.2,-1.57,-1.57,0'
-    assert (
-        main(
-            [
-                'simulate',
-                str(file),
-                f'--start={pose}',
-                f'--to={pose}',
-                '--within',
-                '0.5',
-                '--seconds',
-                '0.5',
-                '--json',
-            ]
-        )
-        == 0
-    )
+    words = f'simulate {file} --start={pose} --to={pose} --within 0.5 --seconds 0.5 --json'
+    assert main(words.split()) == 0
     # the drop onto straight springs has 0.5 (m g l)^2 / k of some 0.1 J
     assert json.loads(capsys.readouterr().out)['energy']['kinetic'] < 1e-4
 
