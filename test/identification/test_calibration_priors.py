@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import rig_person
 from project_files import ROOT
+from refusals import refusal
 from rig_lockstep import Lab
 from rig_person import KEEP, PARTS, START, ZERO, Person, copied
 from stepped_time import stepped_emulator
@@ -87,26 +88,12 @@ def test_calibration_measures_the_friction_of_the_slide_and_leaves_a_log(folder)
 
 
 def test_a_fit_continues_from_the_calibration_and_finds_the_truth(folder, capsys):
-    assert (
-        main(
-            [
-                'identify',
-                str(folder / 'bench.mcap'),
-                'rig',
-                '--calibration',
-                str(folder / 'bench.yaml'),
-                '--output',
-                str(folder / 'fitted.urdf'),
-                '--json',
-                # a coarse step is sufficient for 5 Hz and takes a tenth of the time
-                '--time-step',
-                '0.002',
-                '--free',
-                'stiffness,damping,strip/root.gain',
-            ]
-        )
-        == 0
+    files = (
+        f'{folder}/bench.mcap rig --calibration {folder}/bench.yaml --output {folder}/fitted.urdf'
     )
+    # a coarse step is sufficient for 5 Hz and takes a tenth of the time
+    words = f'identify {files} --free stiffness,damping,strip/root.gain --time-step 0.002'
+    assert main([*words.split(), '--json']) == 0
     found = json.loads(capsys.readouterr().out)
     # the gauge near the tip measures a tenth of the root vibration, less than its noise
     assert (
@@ -285,9 +272,7 @@ def test_a_log_of_a_stepper_with_lost_steps_is_rejected():
     rows = np.column_stack(
         [time, 0 * time, 0.1 + 0.2 * (time > 3), 0 * time, 0 * time, 0.1 + 0 * time]
     )
-    with pytest.raises(UsageError) as caught:
-        _resting_rows('a.csv', rows, 0 * time, calibration)
-    assert str(caught.value) == (
+    assert refusal(UsageError, lambda: _resting_rows('a.csv', rows, 0 * time, calibration)) == (
         'a.csv: pulses and encoder of the stepper drift apart by 0.2 '
         'rad: steps were lost. Move less fast.'
     )
@@ -358,9 +343,7 @@ def test_a_full_disk_keeps_the_log_of_a_calibration(tmp_path):
         with open(disk / 'filling', 'wb', buffering=0) as file:
             while os.statvfs(disk).f_bavail > 1:
                 file.write(bytes(1024))
-        with pytest.raises(UsageError) as caught:
-            CalibrationLog(disk / 'bench.csv', arm)
-        assert str(caught.value).startswith(
+        assert refusal(UsageError, lambda: CalibrationLog(disk / 'bench.csv', arm)).startswith(
             f'log file {disk}/bench.part.csv: No space left on device.'
         )
         with pytest.raises(UsageError) as caught:

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from refusals import refusal
 
 from flex_robot_sim.identification.chirp_and_step import (
     effort_function,
@@ -58,9 +59,7 @@ def test_an_expression_is_an_effort_over_time(words, times, efforts):
     ],
 )
 def test_an_invalid_expression_is_rejected(words):
-    with pytest.raises(SettingError) as caught:
-        effort_function(words)
-    assert str(caught.value) == (
+    assert refusal(SettingError, effort_function, words) == (
         f'effort "{words}" is none of 1.5, step:SIZE@START, '
         'bang:SIZE@START,TURN,END, sine:SIZE@FREQUENCY'
     )
@@ -86,9 +85,7 @@ def test_an_expression_applies_to_the_joint_it_names():
     ],
 )
 def test_wrong_assignments_are_rejected(assignments, message):
-    with pytest.raises(SettingError) as caught:
-        effort_of_words(assignments, JOINTS)
-    assert str(caught.value) == message
+    assert refusal(SettingError, effort_of_words, assignments, JOINTS) == message
 
 
 def table(folder, text):
@@ -139,9 +136,7 @@ COLUMNS = 'needs the columns time (rising) and joints among waist, elbow, each o
 )
 def test_an_unusable_table_is_rejected(tmp_path, text, problem):
     path = table(tmp_path, text)
-    with pytest.raises(SettingError) as caught:
-        effort_of_table(path, JOINTS)
-    assert str(caught.value) == f'{path}: {problem}'
+    assert refusal(SettingError, effort_of_table, path, JOINTS) == f'{path}: {problem}'
 
 
 def test_a_missing_table_is_rejected(tmp_path):

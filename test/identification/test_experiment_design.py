@@ -191,26 +191,8 @@ def test_a_design_for_an_imu_alone_is_identified_with_it(tmp_path, capsys):
     path, log = tmp_path / 'arm.urdf', tmp_path / 'run.csv'
     path.write_text(robot('cap', has_gauges=False), 'utf-8')
     free = ['--free', 'arm.stiffness,delay', '--json']
-    assert (
-        main(
-            [
-                'excite',
-                str(path),
-                '--kind',
-                'decay',
-                '--seconds',
-                '5',
-                '--pose',
-                '0',
-                '--signal',
-                'gyro/cap/z',
-                '--log',
-                str(log),
-                *free,
-            ]
-        )
-        == 0
-    )
+    words = f'excite {path} --kind decay --seconds 5 --pose 0 --signal gyro/cap/z --log {log}'
+    assert main([*words.split(), *free]) == 0
     said = json.loads(capsys.readouterr().out)
     assert said['measured'] == ['position/motor', 'gyro/cap/z']
     assert main(['identify', str(log), str(path), *free]) == 0

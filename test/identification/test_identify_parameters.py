@@ -52,10 +52,6 @@ def test_payload_that_is_not_described_is_refused(log):
 @pytest.mark.parametrize(
     'act, line',
     [
-        (
-            lambda arm: identify_parameters('single_link', 'run.csv'),
-            "'single_link' is no arm: load one by flex_robot_sim.load(robot)",
-        ),
         (lambda arm: identify_parameters(arm, []), 'logs = [] must have one log at least'),
         (
             lambda arm: identify_parameters(arm, 3),

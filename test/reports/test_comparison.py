@@ -52,20 +52,8 @@ def test_a_run_is_no_different_from_itself(tmp_path, capsys):
 def test_the_page_has_both_and_the_text_names_the_motions(tmp_path, capsys):
     first = write_run(tmp_path / 'a.mcap', seconds=3.0)
     second = write_run(tmp_path / 'b.mcap', seconds=3.0, away=0.02)
-    assert (
-        main(
-            [
-                'compare',
-                str(first),
-                str(second),
-                '--output',
-                str(tmp_path / 'x.html'),
-                '--figures',
-                str(tmp_path / 'figs'),
-            ]
-        )
-        == 0
-    )
+    words = f'compare {first} {second} --output {tmp_path}/x.html --figures {tmp_path}/figs'
+    assert main(words.split()) == 0
     out = capsys.readouterr().out
     assert 'the motion of a begins at 1.' in out and 'by its target' in out
     page = (tmp_path / 'x.html').read_text('utf-8')

@@ -73,19 +73,8 @@ def test_a_report_shows_strange_names_of_joints_as_text(tmp_path, capsys, names)
                 ),
             )
     writer.close()
-    assert (
-        main(
-            [
-                'report',
-                str(path),
-                '--output',
-                str(tmp_path / 'page.html'),
-                '--figures',
-                str(tmp_path / 'figures'),
-            ]
-        )
-        == 0
-    )
+    words = f'report {path} --output {tmp_path}/page.html --figures {tmp_path}/figures'
+    assert main(words.split()) == 0
     page = (tmp_path / 'page.html').read_text('utf-8')
     printed = capsys.readouterr()
     for text in (page, printed.out, printed.err):
