@@ -18,7 +18,7 @@ NAME, VERSION, DESCRIPTION, DEVELOPERS, LICENSE, REPOSITORY = (
     MANIFEST.findtext(word)
     for word in ('name', 'version', 'description', 'maintainer', 'license', 'url')
 )
-EMAIL = MANIFEST.find('maintainer').get('email')
+EMAIL = MANIFEST.findall('maintainer')[0].get('email')
 
 
 def absolute_links(text):

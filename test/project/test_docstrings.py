@@ -74,7 +74,7 @@ def test_help_of_a_public_function_fits_a_screen(name, obj):
 @each(FUNCTIONS)
 def test_a_public_function_takes_an_arm_first_and_explains_every_parameter(name, obj):
     parameters = [*inspect.signature(obj).parameters.values()]
-    text = inspect.getdoc(obj)
+    text = inspect.getdoc(obj) or ''
     unexplained = [p.name for p in parameters if p.name not in text and p.name not in ('arm', 'v')]
     assert not unexplained, f'{name}: {unexplained}'
     if parameters and parameters[0].name == 'arm':

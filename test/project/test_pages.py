@@ -39,7 +39,7 @@ def test_blocks_of_python_run(page, tmp_path, monkeypatch):
     text = (ROOT / page).read_text('utf-8')
     if 'import gymnasium' in text:
         pytest.importorskip('gymnasium', reason='pip install ".[learn]"')
-    names = {}
+    names: dict = {}
     for block in blocks(page):
         # preceded by as many lines as on the page, so that an error names the line of the page
         before = text[: text.index(block)].count('\n')

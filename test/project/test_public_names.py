@@ -32,7 +32,12 @@ def names_for_tools(package):
         for node in tree.body
         if isinstance(node, ast.If) and ast.unparse(node.test) == 'TYPE_CHECKING'
     )
-    return {alias.name: node.module for node in guard.body for alias in node.names}
+    return {
+        alias.name: node.module
+        for node in guard.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
 
 
 def names_of(package):
@@ -96,11 +101,11 @@ def test_every_public_name_has_an_example_and_says_its_parameters(package):
     module = importlib.import_module(full_name(package))
     for name in module.__all__:
         one = getattr(module, name)
-        words = inspect.getdoc(one)
+        words = inspect.getdoc(one) or ''
         assert len(words.splitlines()[0]) < 110 and 'Example::' in words, name
         assert len(words.partition('Example::\n\n')[2].splitlines()) <= 5, name
         if inspect.isclass(one) and not is_record(one):
-            words += inspect.getdoc(one.__init__)
+            words += inspect.getdoc(one.__init__) or ''
         if not is_record(one):
             assert [
                 parameter

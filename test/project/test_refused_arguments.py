@@ -12,7 +12,7 @@ MOTION = frs.planning.minimum_jerk_motion([0.0], [0.3], duration=0.8)
 FEEDBACK, PLANNING, SHAPING = frs.feedback, frs.planning, frs.shaping
 DAMPING, EXPERIMENT = FEEDBACK.design_damping, frs.identification.design_experiment
 LEARNING = PLANNING.RepeatedMove(MOTION, duration=1.0)
-NO_NUMBERS = (None, 'fast', [], [1.0, [2.0]], np.full(3, 0.5), math.nan, OTHER, 10**400, 1j)
+NO_NUMBERS: tuple = (None, 'fast', [], [1.0, [2.0]], np.full(3, 0.5), math.nan, OTHER, 10**400, 1j)
 RAGGED = [[1.0, 2.0], [3.0]]
 
 

@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from dataclasses import fields
 
 import numpy as np
 import pytest
@@ -110,7 +111,8 @@ def test_commands_of_the_pages_run(tmp_path, monkeypatch, capsys):
                     assert main(words[1:]) == 0, line
                     ran.append(words[1])
     assert sorted(set(ran)) == ['export', 'shape', 'simulate'] and len(ran) == 10
-    run('recording', blocks('recording', 'python')[0], names := {})
+    names: dict = {}
+    run('recording', blocks('recording', 'python')[0], names)
     assert names['angle'][-1] == pytest.approx(-0.8, abs=0.05)
     assert f'{RINGING[0]:.3g}' in capsys.readouterr().out
 
@@ -124,7 +126,7 @@ def test_launch_files_take_the_arguments_of_these_pages():
                 words = shlex.split(line, comments=True)
                 if words[:3] != ['ros2', 'launch', 'flex_robot_sim'] or 'hil' in words[3]:
                     continue
-                fields = known[words[3].partition('.')[0]].__dataclass_fields__
-                assert {word.partition(':=')[0] for word in words[4:]} <= {*fields}, line
+                names = {field.name for field in fields(known[words[3].partition('.')[0]])}
+                assert {word.partition(':=')[0] for word in words[4:]} <= names, line
                 found += 1
     assert found >= 4

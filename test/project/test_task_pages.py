@@ -5,7 +5,7 @@ import re
 import shlex
 import subprocess
 import sys
-from dataclasses import replace
+from dataclasses import fields, replace
 from xml.etree import ElementTree
 
 import numpy as np
@@ -152,7 +152,7 @@ def test_masses_and_centres_of_the_split_link_are_those_of_the_whole():
 
 
 def test_the_ur5_sags_as_springs_and_beams_in_a_row_do(folder):
-    names = {}
+    names: dict = {}
     exec(blocks('flexible_urdf', 'python')[0][0], names)
     force, reach, arm, forearm = 5 * 9.81, 0.425 + 0.39225, 0.425, 0.39225
     springs = force * (reach**2 + forearm**2) / 3e4
@@ -203,7 +203,7 @@ def test_other_commands_of_the_rig_have_these_options(verb, flexsim):
 def test_the_page_of_installation_names_extras_and_folders_that_exist():
     page = (ROOT / 'docs' / 'install.md').read_text('utf-8')
     setup = (ROOT / 'setup.py').read_text('utf-8')
-    table = re.search(r'^\| extra \|.*\n(?:\|.*\n)+', page, re.MULTILINE)[0]
+    (table,) = re.findall(r'^\| extra \|.*\n(?:\|.*\n)+', page, re.MULTILINE)
     extras = re.findall(r'^\| `(\w+)` \|', table, re.MULTILINE)
     assert len(extras) > 5
     assert [name for name in extras if f"'{name}': [" not in setup] == []
@@ -230,7 +230,7 @@ def test_the_start_page_and_the_readme_have_the_same_five_lines():
 
 
 def test_the_own_controller_of_the_page_reaches_its_target():
-    names = {}
+    names: dict = {}
     exec(blocks('tune_controller', 'python')[0][0], names)
     # the elastic joints sag by some mrad
     assert abs(names['log'].position[-1] - names['target']).max() < 0.03
@@ -243,7 +243,7 @@ def test_launch_files_take_the_arguments_of_the_pages():
             if words[1] == 'launch':
                 name = words[3].partition('.')[0]
                 given = dict(word.split(':=') for word in words[4:])
-                assert set(given) <= set(ARGUMENTS[name].__dataclass_fields__)
+                assert set(given) <= {field.name for field in fields(ARGUMENTS[name])}
                 count += 1
     assert count
 
