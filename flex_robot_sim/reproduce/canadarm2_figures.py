@@ -79,35 +79,22 @@ def make_twist_figures(
     tip_displacement: Callable[[Drop, int], np.ndarray],
 ) -> tuple[Figure, ...]:
     """Return figure 9, and figures 10 to 13."""
-    early = (
-        Chart(
-            'Fig. 9: torsional angle of joint 1',
-            'time [s]',
-            'angle [rad]',
-            _curves(by_rotor, joint_twist),
-        ),
-        Chart(
-            f'Fig. 9, its first {CLOSE_UP_SECONDS:g} s',
-            'time [s]',
-            'angle [rad]',
-            _curves(by_rotor, joint_twist, CLOSE_UP_SECONDS),
-        ),
-    )
-    charts = []
-    for row, name, unit in (
-        (0, 'u_x', 'm'),
-        (1, 'v_y', 'm'),
-        (2, 'w_z', 'm'),
-        (3, 'theta_x', 'rad'),
-    ):
-        charts.append(
-            Chart(
-                f'Fig. {10 + row}: {name} of the upper boom',
-                'time [s]',
-                f'{name} [{unit}]',
-                _curves(by_rotor, lambda drop, row=row: tip_displacement(drop, row)),
-            )
+    early = tuple(
+        Chart(title, 'time [s]', 'angle [rad]', _curves(by_rotor, joint_twist, end_time))
+        for title, end_time in (
+            ('Fig. 9: torsional angle of joint 1', np.inf),
+            (f'Fig. 9, its first {CLOSE_UP_SECONDS:g} s', CLOSE_UP_SECONDS),
         )
+    )
+    charts = [
+        Chart(
+            f'Fig. {10 + row}: {name} of the upper boom',
+            'time [s]',
+            f'{name} [{"rad" if name == "theta_x" else "m"}]',
+            _curves(by_rotor, lambda drop, row=row: tip_displacement(drop, row)),
+        )
+        for row, name in enumerate(('u_x', 'v_y', 'w_z', 'theta_x'))
+    ]
     return (
         Figure('figure_9', 'Canadarm2: inertia of the rotors', early),
         Figure('figures_10_to_13', 'Canadarm2: inertia of the rotors', tuple(charts)),

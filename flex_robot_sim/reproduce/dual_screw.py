@@ -143,18 +143,13 @@ def comparisons(
 ) -> Iterator[PaperComparison]:
     """Compare linearised with nonlinear curves, as figures 6 to 10 do, and costs."""
     exact, linear = runs['exact'], runs['linear']
-    joints = slice(0, 4)
     rows = [
         check_curves(
-            'joint angles, linearised against nonlinear',
+            f'joint {name}, linearised against nonlinear',
             'figure 6',
-            _range_error(exact.q[:, joints], linear.q[:, joints]),
-        ),
-        check_curves(
-            'joint rates, linearised against nonlinear',
-            'figure 6',
-            _range_error(exact.qd[:, joints], linear.qd[:, joints]),
-        ),
+            _range_error(getattr(exact, values)[:, :4], getattr(linear, values)[:, :4]),
+        )
+        for values, name in (('q', 'angles'), ('qd', 'rates'))
     ]
     for kind, (_, title, _, _) in ELASTIC_GROUPS.items():
         figure, what = title.split(': ')

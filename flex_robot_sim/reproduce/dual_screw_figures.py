@@ -48,7 +48,7 @@ def make_figures(
             ),
         )
     ]
-    for kind, (name, title, unit, shown) in ELASTIC_GROUPS.items():
+    for kind, (figure, title, unit, shown) in ELASTIC_GROUPS.items():
         charts = []
         for k, coordinate in enumerate(arm.coordinate_names):
             if f'/{kind}_' in coordinate:
@@ -60,52 +60,42 @@ def make_figures(
                         runs,
                         heading,
                         scale,
-                        f'coordinate [{prefix}{unit}]',
-                        lambda run, k=k: run.q[:, k],
+                        f'{label} [{prefix}{unit}{per}]',
+                        lambda run, k=k, values=values: getattr(run, values)[:, k],
                         shown,
-                    ),
-                    _plot_pair(
-                        runs,
-                        heading,
-                        scale,
-                        f'rate [{prefix}{unit}/s]',
-                        lambda run, k=k: run.qd[:, k],
-                        shown,
-                    ),
+                    )
+                    for values, label, per in (('q', 'coordinate', ''), ('qd', 'rate', '/s'))
                 ]
         if shown is None and end_time > SECOND_TARGET_TIME:
             charts += [
                 _plot_pair(
                     runs,
-                    f'{link.replace("_", " ")}, shape 1, closer',
+                    f'{name.split("/")[0].replace("_", " ")}, shape 1, closer',
                     scale,
                     f'coordinate [{prefix}{unit}]',
                     lambda run, k=k: run.q[:, k],
                     SECOND_TARGET_TIME + CLOSE_UP_DURATION,
                     SECOND_TARGET_TIME,
                 )
-                for link, k in _first_shapes(arm, kind)
+                for k, name in enumerate(arm.coordinate_names)
+                if name.endswith(f'/{kind}_1')
             ]
-        figures.append(Figure(name, title, tuple(charts)))
-    torques = tuple(
-        _make_chart(
-            f'joint {j + 1}',
-            'torque [N m]',
-            {name: (runs[name].time, efforts[name][:, j]) for name in runs},
-            4.0,
-        )
-        for j in range(4)
-    )
-    torques += tuple(
-        _make_chart(
-            f'joint {j + 1}, closer',
-            'torque [N m]',
-            {name: (runs[name].time, efforts[name][:, j]) for name in runs},
-            start_time + CLOSE_UP_DURATION,
-            start_time,
-        )
+        figures.append(Figure(figure, title, tuple(charts)))
+    intervals = [(j, '', 0.0, 4.0) for j in range(4)]
+    intervals += [
+        (j, ', closer', start_time, start_time + CLOSE_UP_DURATION)
         for j, start_time in ((0, SECOND_TARGET_TIME), (1, FIRST_TARGET_TIME))
         if end_time > start_time
+    ]
+    torques = tuple(
+        _make_chart(
+            f'joint {j + 1}{remark}',
+            'torque [N m]',
+            {name: (runs[name].time, efforts[name][:, j]) for name in runs},
+            end,
+            start,
+        )
+        for j, remark, start, end in intervals
     )
     return (
         make_manoeuvre_figure(arm, runs['exact']),
@@ -150,15 +140,6 @@ def _outline(arm):
         if link.beam is not None:
             for fraction in (0.25, 0.5, 0.75, 1.0):
                 yield link.name, fraction * link.beam.length
-
-
-def _first_shapes(arm, kind):
-    """Return link and coordinate of every first shape of a kind."""
-    return [
-        (name.split('/')[0], k)
-        for k, name in enumerate(arm.coordinate_names)
-        if name.endswith(f'/{kind}_1')
-    ]
 
 
 def _plot_pair(runs, title, scale, label, values_of, end_time=None, start_time=0.0):

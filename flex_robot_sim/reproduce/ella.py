@@ -217,54 +217,34 @@ def measured_effects(
 ) -> tuple[Effect, ...]:
     """Return the change of joint and tip caused by each part of the paper's variant."""
     arm, paper_arm = options.load_arm(robot_text()), options.load_arm(robot_text(PAPER_MODES))
-    reference = arm, simulate_move(arm, EllaController(arm, True), seconds)
-    paper_shapes = paper_arm, simulate_move(paper_arm, EllaController(paper_arm, True), seconds)
+
+    def move(arm, compensates_gravity=True, **options):
+        controller = EllaController(arm, compensates_gravity)
+        return arm, simulate_move(arm, controller, seconds, **options)
+
+    reference, paper_shapes = move(arm), move(paper_arm)
     rows = (
-        (
-            'PD alone (83)',
-            reference,
-            (arm, simulate_move(arm, EllaController(arm, False), seconds)),
-        ),
+        ('PD alone (83)', reference, move(arm, False)),
         ('one clamped-free shape in each direction, no torsion', reference, paper_shapes),
         (
             'ends of links shift without rotation (23), with these shapes',
             paper_shapes,
-            (
-                paper_arm,
-                simulate_move(
-                    paper_arm,
-                    EllaController(paper_arm, True),
-                    seconds,
-                    variant=SHIFTING_ENDS,
-                    progress=progress,
-                ),
-            ),
+            move(paper_arm, variant=SHIFTING_ENDS, progress=progress),
         ),
         ('all three', reference, (paper_arm, combined)),
     )
     effects = []
-    for deviation, (model, before), (other, after) in rows:
+    for deviation, *pair in rows:
+        (_, before), (_, after) = pair
         end_time = None if len(after.time) == len(before.time) else float(after.time[-1])
-        effects += [
-            Effect(
-                deviation,
-                'joint theta_z1',
-                100 * curve_error(before.q[:, 1], after.q[:, 1]),
-                end_time,
-            ),
-            Effect(
-                deviation,
-                'y deflection of the tip',
-                100
-                * curve_error(
-                    *(
-                        np.array([tip_deflection(tip_arm, 'link_2', q)[1] for q in run.q])
-                        for tip_arm, run in ((model, before), (other, after))
-                    )
-                ),
-                end_time,
-            ),
+        tips = [
+            np.array([tip_deflection(model, 'link_2', q)[1] for q in run.q]) for model, run in pair
         ]
+        for quantity, curves in (
+            ('joint theta_z1', (before.q[:, 1], after.q[:, 1])),
+            ('y deflection of the tip', tips),
+        ):
+            effects.append(Effect(deviation, quantity, 100 * curve_error(*curves), end_time))
     return tuple(effects)
 
 

@@ -178,27 +178,12 @@ def make_spectra_figure(samples: MotionSamples) -> Figure:
             frequency, spectrum = amplitude_spectrum(
                 samples.time[is_after_move], values[is_after_move, k]
             )
-            near = frequency < 20.0
-            curves.append(
-                Curve(
-                    name,
-                    frequency[near],
-                    1e3 * spectrum[near],
-                    *style[:1],
-                    int(name != 'displacement'),
-                    False,
-                    width,
-                )
-            )
-        charts.append(
-            Chart(
-                f'Fig. 9: spectrum of {axis} after {MOVE_DURATION:g} s',
-                'frequency [Hz]',
-                'amplitude [mm]',
-                tuple(curves),
-                is_logarithmic=True,
-            )
-        )
+            near, dashes = frequency < 20.0, int(name != 'displacement')
+            points = frequency[near], 1e3 * spectrum[near]
+            curves.append(Curve(name, *points, style[0], dashes, False, width))
+        title = f'Fig. 9: spectrum of {axis} after {MOVE_DURATION:g} s'
+        labels = 'frequency [Hz]', 'amplitude [mm]'
+        charts.append(Chart(title, *labels, tuple(curves), is_logarithmic=True))
     return Figure(
         'figure_9', 'ELLA: spectrum of the endpoint in the inertial frame', tuple(charts)
     )
@@ -217,24 +202,12 @@ def make_fields_figure(arm: ArmModel, run: Run) -> Figure:
             ]
         )
         for row, axis in enumerate(AXES):
+            title = f'Fig. {number}: {link.replace("_", " ")}, r_{axis}'
             curves = tuple(
-                Curve(
-                    f'{fraction:g} L',
-                    run.time,
-                    1e3 * displacements[:, k, row],
-                    (6, 0, 1, 4)[k],
-                    3 - k,
-                )
-                for k, fraction in enumerate(STATIONS)
+                Curve(f'{fraction:g} L', run.time, 1e3 * displacements[:, k, row], colour, 3 - k)
+                for k, (fraction, colour) in enumerate(zip(STATIONS, (6, 0, 1, 4)))
             )
-            charts.append(
-                Chart(
-                    f'Fig. {number}: {link.replace("_", " ")}, r_{axis}',
-                    'time [s]',
-                    'displacement [mm]',
-                    curves,
-                )
-            )
+            charts.append(Chart(title, 'time [s]', 'displacement [mm]', curves))
     return Figure('figures_10_and_11', 'ELLA: fields along the links', tuple(charts))
 
 
@@ -242,22 +215,12 @@ def make_modal_figure(arm: ArmModel, run: Run) -> Figure:
     """Return figure 12: modal coordinates."""
     charts = []
     for name, axis in (('stretch', 'x'), ('bending_y', 'y'), ('bending_z', 'z')):
-        charts.append(
-            Chart(
-                f'Fig. 12: modal coordinate, {axis}',
-                'time [s]',
-                'eta [mm]',
-                tuple(
-                    Curve(
-                        link.replace('_', ' '),
-                        run.time,
-                        1e3 * run.coordinate(arm, f'{link}/{name}_1'),
-                        *style,
-                    )
-                    for link, style in zip(LINKS, LINE_STYLES)
-                ),
-            )
-        )
+        curves = []
+        for link, style in zip(LINKS, LINE_STYLES):
+            eta = 1e3 * run.coordinate(arm, f'{link}/{name}_1')
+            curves.append(Curve(link.replace('_', ' '), run.time, eta, *style))
+        title = f'Fig. 12: modal coordinate, {axis}'
+        charts.append(Chart(title, 'time [s]', 'eta [mm]', tuple(curves)))
     return Figure('figure_12', 'ELLA: modal coordinates', tuple(charts))
 
 

@@ -93,11 +93,8 @@ def compare_schemes(
             drifts.append(motion.drift())
             progress(0.4 + 0.5 * motion.time / seconds)
         motion.step(REFERENCE_STEP, force)
-    separate_times, max_error = (
-        np.array(sample_times),
-        max(curve_error(reference.q[:, k], np.array(tips)[:, k]) for k in (1, 2)),
-    )
-
+    separate_times = np.array(sample_times)
+    max_error = max(curve_error(reference.q[:, k], np.array(tips)[:, k]) for k in (1, 2))
     reference_tip = tip(reference.q)
     values = tip(np.clip(states, -10.0, 10.0))
     values[np.abs(values) > 2 * np.abs(reference_tip).max()] = np.nan

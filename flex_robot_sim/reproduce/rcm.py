@@ -192,16 +192,12 @@ def motion(times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     end = times[-1]
     w = 2 * np.pi / (end / 2) * np.array([1.0, 2.0])
     q, qd = np.zeros((2, len(times), 5))
-    q[:, 3:], qd[:, 3:] = (
-        SWING * np.sin(np.outer(times, w)),
-        SWING * w * np.cos(np.outer(times, w)),
-    )
+    q[:, 3:] = SWING * np.sin(np.outer(times, w))
+    qd[:, 3:] = SWING * w * np.cos(np.outer(times, w))
     arm_phase = np.maximum(times - end / 2, 0.0)[:, None] * 2 * np.pi / end
     amplitude = np.array([0.5, -0.3, 0.4])
-    q[:, :3], qd[:, :3] = (
-        ARM_POSE + amplitude * (1 - np.cos(2 * arm_phase)) / 2,
-        amplitude * np.sin(2 * arm_phase) * 2 * np.pi / end * (arm_phase > 0),
-    )
+    q[:, :3] = ARM_POSE + amplitude * (1 - np.cos(2 * arm_phase)) / 2
+    qd[:, :3] = amplitude * np.sin(2 * arm_phase) * 2 * np.pi / end * (arm_phase > 0)
     return q, qd
 
 
@@ -218,19 +214,8 @@ def remote_centre(
 
 
 def _make_figure(links, names, times, q, qd, poses, centre_drift):
-    chain = [
-        names.index(name)
-        for name in (
-            'body_1',
-            'body_2',
-            'body_3',
-            'body_4',
-            'body_5',
-            'instrument',
-            'remote_centre',
-            'tool',
-        )
-    ]
+    chain = [names.index(f'body_{k}') for k in range(1, 6)]
+    chain += [names.index(name) for name in ('instrument', 'remote_centre', 'tool')]
     half = len(times) // 2
     shown = np.linspace(0, half, 4 * POSE_COUNT + 1).round().astype(int)[1::4][:POSE_COUNT]
     stick_charts = []
@@ -246,7 +231,6 @@ def _make_figure(links, names, times, q, qd, poses, centre_drift):
         curves.append(Curve('remote centre', centre_start[[a]], centre_start[[b]], 4, 0, True))
         stick_charts.append(Chart(title, label[0], label[1], tuple(curves), has_equal_scales=True))
     travel = poses[:, names.index('tool'), :3, 3]
-    centre = poses[:, names.index('remote_centre'), :3, 3]
     distance_chart = Chart(
         'Remote centre and tool',
         'time [s]',
@@ -260,15 +244,7 @@ def _make_figure(links, names, times, q, qd, poses, centre_drift):
         'While the arm stands',
         'time [s]',
         'remote centre off by [m]',
-        (
-            Curve(
-                'remote centre',
-                times[:half],
-                np.linalg.norm(centre - centre[0], axis=1)[:half],
-                0,
-                0,
-            ),
-        ),
+        (Curve('remote centre', times[:half], centre_drift[:half], 0, 0),),
     )
     index = names.index('tool')
     speeds = {

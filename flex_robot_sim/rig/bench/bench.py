@@ -132,12 +132,6 @@ class Bench:
         """Mean curvature of each flex sensor, (2,) [1/m]."""
         return self._curvature @ self.simulation.q
 
-    @property
-    def lost_steps(self) -> float:
-        """Difference of rotor position and commanded microsteps, in microsteps."""
-        behind = self.simulation.position[TURN] - self._zero_angle
-        return round(behind / (2 * np.pi) * self.parts.steps_per_turn) - self._steps
-
     def advance(self, drive: Drive, duration: float = 1e-3) -> None:
         """Simulate `duration` [s], a whole number of steps, with constant outputs of the board."""
         count = round(duration / TIME_STEP)

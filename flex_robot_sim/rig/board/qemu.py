@@ -3,7 +3,7 @@ Firmware in QEMU: an emulated processor, with its peripherals replaced by a mail
 
 In lockstep, time advances only in `step`, and its result depends on its arguments only. Requests
 and answers pass through two pipes, which the firmware opens as files of the host. The processor
-waits in a read, so a step costs two context switches. In real time (qemu_port.py) the host
+waits in a read, so a step costs two context switches. In real time (test/qemu_port.py) the host
 accesses the mailbox over QEMU's qtest socket.
 """
 
@@ -145,30 +145,39 @@ class QemuMachine:
             self.close()
             raise
 
-    def step(self, world: World, clock: int, data: bytes = b'') -> bytes:
+    def step(
+        self, world: World, clock: int, data: bytes = b'', faults: int = 0, cause: int = 0
+    ) -> bytes:
         """
         Send bytes and advance to a board time [us]; return the bytes that the firmware has sent.
 
         The firmware runs at most one control step, however long the interval.
+
+        :param faults: REBOOT with a protocol.ResetCause as `cause`, HANG, CRASH or OVERFLOW.
         """
-        return self._exchange(world, clock, data)
+        if len(data) > FROM_HOST:
+            raise UsageError(f'data = {len(data)} bytes must be at most {FROM_HOST} in a step')
+        self._world = world
+        with self._named_errors():
+            self._requests.write(self._packed_world(clock, len(data), faults, cause) + data)
+        return self._answer('does not finish its step')
 
     def reboot(self, clock: int, boot_id: int, cause: ResetCause) -> None:
         """Reset the processor for a protocol.ResetCause; its clock then stands at `clock` [us]."""
         self._boot_id = boot_id
-        self._exchange(self._world, clock, faults=REBOOT, cause=int(cause))
+        self.step(self._world, clock, faults=REBOOT, cause=int(cause))
 
     def hang(self, clock: int) -> None:
         """Hang the firmware until its watchdog resets the processor."""
-        self._exchange(self._world, clock, faults=HANG)
+        self.step(self._world, clock, faults=HANG)
 
     def crash(self, clock: int) -> None:
         """Make the firmware execute an undefined instruction."""
-        self._exchange(self._world, clock, faults=CRASH)
+        self.step(self._world, clock, faults=CRASH)
 
     def overflow(self, clock: int) -> None:
         """Make the stack of the firmware overflow the memory."""
-        self._exchange(self._world, clock, faults=OVERFLOW)
+        self.step(self._world, clock, faults=OVERFLOW)
 
     def set_world(self, world: World) -> None:
         """Set the inputs at the pins; real time only."""
@@ -219,33 +228,14 @@ class QemuMachine:
         child_ends = [qtest.detach(), to_read, to_write]
         numbers = [fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, FIRST_DESCRIPTOR) for end in child_ends]
         self._pipes = [f'/dev/fd/{number}'.encode() for number in numbers[1:]]
-        command = [
-            PROGRAM,
-            '-M',
-            MACHINE,
-            '-accel',
-            'tcg',
-            '-kernel',
-            image,
-            '-display',
-            'none',
-            '-monitor',
-            'none',
-            '-serial',
-            'none',
-            '-no-user-config',
-            '-chardev',
-            f'socket,id=qtest,fd={numbers[0]}',
-            '-qtest',
-            'chardev:qtest',
-            '-qtest-log',
-            'none',
-            '-semihosting-config',
-            'enable=on,target=native',
-        ]
+        options = (
+            f'-M {MACHINE} -accel tcg -display none -monitor none -serial none -no-user-config '
+            f'-chardev socket,id=qtest,fd={numbers[0]} -qtest chardev:qtest -qtest-log none '
+            '-semihosting-config enable=on,target=native'
+        )
         # own process session: Ctrl-C goes to the host only, which disarms before it ends
         self._process = subprocess.Popen(
-            ['sh', '-c', SUPERVISOR, 'sh', *command],
+            ['sh', '-c', SUPERVISOR, 'sh', PROGRAM, '-kernel', image, *options.split()],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
@@ -270,14 +260,6 @@ class QemuMachine:
             round(world.current * 1000),
             world.inputs,
         )
-
-    def _exchange(self, world, clock, data=b'', faults=0, cause=0):
-        if len(data) > FROM_HOST:
-            raise UsageError(f'data = {len(data)} bytes must be at most {FROM_HOST} in a step')
-        self._world = world
-        with self._named_errors():
-            self._requests.write(self._packed_world(clock, len(data), faults, cause) + data)
-        return self._answer('does not finish its step')
 
     def _answer(self, problem):
         """Wait for the answer, update the outputs and return the bytes to the host."""

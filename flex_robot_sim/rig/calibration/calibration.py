@@ -29,8 +29,16 @@ MIN_MAGNITUDE, MAX_MAGNITUDE = 1e-9, 1e12  # bounds of a constant, unless it is 
 AnyCount = TypeVar('AnyCount', float, np.ndarray)
 
 
+class Constants(Settings):
+    """Base class of constants, each 0 or of a realistic magnitude."""
+
+    def __post_init__(self):
+        super().__post_init__()
+        _check_magnitudes(self)
+
+
 @dataclass(frozen=True)
-class EncoderCalibration(Settings):
+class EncoderCalibration(Constants):
     """Calibration of an encoder: counts to position."""
 
     scale: float = setting(1.0, 'counts per metre or radian, negative where they fall', '1/unit')
@@ -46,13 +54,12 @@ class EncoderCalibration(Settings):
 
     def __post_init__(self):
         super().__post_init__()
-        _check_magnitudes(self)
         if self.scale == 0.0:
             raise SettingError('scale must not be 0')
 
 
 @dataclass(frozen=True)
-class SensorCalibration(Settings):
+class SensorCalibration(Constants):
     """Calibration of a flex sensor: ADC share to curvature; see (1)."""
 
     flat_resistance: float = setting(10e3, 'without bending', 'ohm', above=0.0)
@@ -66,7 +73,6 @@ class SensorCalibration(Settings):
 
     def __post_init__(self):
         super().__post_init__()
-        _check_magnitudes(self)
         if self.gain == 0.0:
             raise SettingError(
                 'gain must not be 0: the sensor could not determine the direction of bending'
@@ -94,20 +100,16 @@ class SensorCalibration(Settings):
 
 
 @dataclass(frozen=True)
-class ConstantDeviations(Settings):
+class ConstantDeviations(Constants):
     """Standard deviations of the constants of the motors; 0: taken from data sheets."""
 
     steps_per_radian: float = setting(0.0, 'of the stepper', '1/rad', at_least=0.0)
     resistance: float = setting(0.0, 'of the DC motor', 'ohm', at_least=0.0)
     back_emf: float = setting(0.0, 'of the DC motor', 'V s/rad', at_least=0.0)
 
-    def __post_init__(self):
-        super().__post_init__()
-        _check_magnitudes(self)
-
 
 @dataclass(frozen=True)
-class SlideFriction(Settings):
+class SlideFriction(Constants):
     """Friction of the slide at steady speeds; a deviation of 0 means not measured."""
 
     coulomb: float = setting(0.0, 'at whatever speed', 'N', at_least=0.0)
@@ -116,10 +118,6 @@ class SlideFriction(Settings):
     viscous_deviation: float = setting(
         0.0, 'of viscous; 0: taken from the robot', 'N s/m', at_least=0.0
     )
-
-    def __post_init__(self):
-        super().__post_init__()
-        _check_magnitudes(self)
 
 
 @dataclass(frozen=True)

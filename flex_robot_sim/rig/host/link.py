@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from flex_robot_sim.rig.errors import RigError
-from flex_robot_sim.rig.host.command_channel import CommandChannel, describe_faults, state_name
+from flex_robot_sim.rig.host.command_channel import CommandChannel
 from flex_robot_sim.rig.host.link_session import LinkSession, LinkState, Reading
 from flex_robot_sim.rig.host.serial_port import Port, PortCounts
 from flex_robot_sim.rig.wire import protocol as wire
@@ -27,15 +27,7 @@ from flex_robot_sim.rig.wire.board_parameters import Parameter
 from flex_robot_sim.rig.wire.frames import ReaderCounts, encode
 from flex_robot_sim.rig.wire.line import BAUD
 from flex_robot_sim.rig.wire.profile import chunks, profile_crc
-from flex_robot_sim.rig.wire.vocabulary import (
-    CONTROL_RATE,
-    MOVING,
-    VALIDITY_MAX,
-    Access,
-    EventKind,
-    Joint,
-    Mode,
-)
+from flex_robot_sim.rig.wire.vocabulary import CONTROL_RATE, VALIDITY_MAX, Access, Joint, Mode
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.settings import Settings, setting
 
@@ -185,11 +177,6 @@ class RigLink:
         return self._session.reading
 
     @property
-    def event_count(self) -> int:
-        """Number of events received so far."""
-        return self._session.event_count
-
-    @property
     def events(self) -> list[wire.Event]:
         """The last events, oldest first."""
         with self._session.changed:
@@ -270,10 +257,6 @@ class RigLink:
         """Set the encoder count of a joint at its present position."""
         return self.command(wire.Zero(joint, counts))
 
-    def start_homing(self, joint: Joint) -> wire.Ack:
-        """Start homing a joint; call `keep_alive_until(EventKind.HOMED, ...)` next."""
-        return self.command(wire.Home(joint))
-
     def load_profile(self, segments: Iterable[wire.Segment]) -> int:
         """Send a profile, a list of Segment; return its CRC, which `start_profile` takes."""
         for chunk in chunks(segments):
@@ -281,7 +264,7 @@ class RigLink:
         return profile_crc(segments)
 
     def start_profile(self, crc: int) -> wire.Ack:
-        """Start the profile; call `keep_alive_until(EventKind.PROFILE_DONE, ...)` next."""
+        """Start the profile; call `alive` in time until the event PROFILE_DONE."""
         return self.command(wire.ProfileStart(crc))
 
     def read_parameter(self, parameter: Parameter) -> int:
@@ -292,32 +275,6 @@ class RigLink:
         """Set a parameter, now and after each boot of the board."""
         self.command(wire.Param(Access.WRITE, parameter, value))
         self._parameters[parameter] = value
-
-    def keep_alive_until(
-        self, kind: EventKind, timeout: float, since: int | None = None
-    ) -> wire.Event:
-        """
-        Send ALIVE until the board reports an event of this kind, and return it.
-
-        RigError if the board faults, disarms, or is lost meanwhile.
-
-        :param since: consider events beyond this `event_count`; default: the present one.
-        """
-        session = self._session
-        since = session.event_count if since is None else since
-        deadline = time.monotonic() + timeout
-        while time.monotonic() < deadline:
-            if not self.alive():
-                raise RigError(f'{self.name}: {self.condition}.')
-            new_events, since = session.events_after(since, HOUSEKEEPING_PERIOD)
-            for event in new_events:
-                if event.kind == kind:
-                    return event
-                if event.kind == EventKind.FAULT:
-                    raise RigError(f'the board stopped. {describe_faults(event.faults)}.')
-                if event.kind == EventKind.STATE and event.state not in MOVING:
-                    raise RigError(f'the board went to {state_name(event.state)}.')
-        raise RigError(f'no {kind.name} within {timeout:g} s. Look at the board.')
 
     def wait_until(self, condition: Callable[[], object], timeout: float) -> bool:
         """Wait until `condition()` holds, checked after each input; return whether it holds."""

@@ -80,7 +80,6 @@ class LinkSession:
         self.boots = 0  # boots, or other boards, since the start
         self.is_set_up_due = False  # the board has answered HELLO and needs its settings
         self.events: deque[wire.Event] = deque(maxlen=MAX_EVENTS)
-        self.event_count = 0
         self.frames = FrameReader(from_board=True)
         self.changed = threading.Condition()  # notified after every change
         self._send, self._on_ack = send, on_ack
@@ -119,13 +118,6 @@ class LinkSession:
                 self.is_set_up_due = False
                 self.phase = LinkState.READY if self.is_same_version else LinkState.READ_ONLY
             self.changed.notify_all()
-
-    def events_after(self, count: int, timeout: float) -> tuple[list[wire.Event], int]:
-        """Wait for events beyond the first `count`; return them, and the new count."""
-        with self.changed:
-            self.changed.wait_for(lambda: self.event_count > count, timeout)
-            new = min(self.event_count - count, len(self.events))
-            return list(self.events)[len(self.events) - new :], self.event_count
 
     @property
     def is_same_version(self) -> bool:
@@ -236,7 +228,6 @@ class LinkSession:
         self._last_event = event.number
         with self.changed:
             self.events.append(event)
-            self.event_count += 1
         self._call(self._on_event, event)
 
     def _call(self, function, value):

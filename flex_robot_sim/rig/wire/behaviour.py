@@ -75,15 +75,5 @@ ANSWERS = {
 }
 """{(message class, variant): {state: Answer}}."""
 
-READ_ONLY_REFUSES = {
-    (Arm, ''),
-    (Clear, ''),
-    (Home, ''),
-    (Zero, ''),
-    (Param, WRITE),
-    (ProfileLoad, ''),
-    (ProfileStart, ''),
-    (Setpoint, ALIVE),
-    (Setpoint, DRIVE),
-}
+READ_ONLY_REFUSES = {*ANSWERS} - {(Disarm, ''), (Estop, ''), (Stream, ''), (Param, 'read')}
 """Commands rejected in a session whose HELLO had another major version or schema."""

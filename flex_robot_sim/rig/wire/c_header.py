@@ -29,7 +29,7 @@ def c_header() -> str:
     parts += [_enumeration(words) for words in protocol.ENUMERATIONS]
     parts += [_struct('header', protocol.Header), _struct('segment', protocol.Segment)]
     parts += [
-        _struct(_c_name(layout), layout)
+        _struct(f'{protocol.frame_name(layout).lower()}_frame', layout)
         for layout in protocol.FRAMES.values()
         if layout.LAYOUT.fields
     ]
@@ -55,13 +55,11 @@ def _versions():
 
 
 def _constants():
-    return (
-        '\n'.join(
-            f'#define {name} {value}    /* {about} */'
-            for name, (value, about) in vocabulary.CONSTANTS.items()
-        )
-        + '\n'
-    )
+    lines = [
+        f'#define {name} {value}    /* {about} */'
+        for name, (value, about) in vocabulary.CONSTANTS.items()
+    ]
+    return '\n'.join([*lines, ''])
 
 
 def _enumeration(words):
@@ -117,10 +115,6 @@ def _parameters():
         for number, p in PARAMETERS.items()
     ]
     return '\n'.join([*lines, '', f'#define PARAMETER_COUNT {len(PARAMETERS)}', ''])
-
-
-def _c_name(layout):
-    return protocol.frame_name(layout).lower() + '_frame'
 
 
 def _upper(name):
