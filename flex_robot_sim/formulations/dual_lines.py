@@ -65,18 +65,6 @@ def jacobian_form(projecting: np.ndarray, elastic: np.ndarray) -> np.ndarray:
     return out
 
 
-def reference_matrix(p: np.ndarray) -> np.ndarray:
-    """Matrix U (12, 12) that moves the point of reference (60); p (6,) points from new to old."""
-    U = np.eye(12)
-    U[6:, :6] = dual_hat(p)
-    return U
-
-
-def coordinate_matrix(X: np.ndarray) -> np.ndarray:
-    """Matrix R (12, 12) that rotates the axes of a screw by an element X of G1 (63)."""
-    return np.kron(np.eye(2), X)
-
-
 def screw_matrix(Y: np.ndarray) -> np.ndarray:
     """Matrix V (12, 12) that maps screws of a frame to its child with the dual pose Y (66)."""
     return g2_adjoint(g2_inverse(Y))
@@ -88,14 +76,6 @@ def shift_screws(screws: np.ndarray, p: np.ndarray) -> np.ndarray:
     out[..., :6, :] = screws[..., :6, :]
     out[..., 6:, :] = screws[..., 6:, :] + dual_hat(p) @ screws[..., :6, :]
     return out
-
-
-def differentiation_matrix(w: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Matrix d (12, 12) of (77) from the angular velocity w (6,) and the auxiliary one y (6,)."""
-    d = np.zeros((12, 12))
-    d[:6, :6] = d[6:, 6:] = dual_hat(w)
-    d[6:, :6] = -dual_hat(y)
-    return d
 
 
 def screw_rates(
@@ -121,8 +101,3 @@ def screw_rates(
         [dual_cross(w, angular), dual_cross(w, screws[..., 6:, :]) + dual_cross(minus_y, angular)],
         axis=-2,
     )
-
-
-def wrench(force: np.ndarray, moment: np.ndarray) -> np.ndarray:
-    """Dual wrench (12,) [f; n] from magnitudes along the axes, zero dual parts (80) to (83)."""
-    return screw_basis() @ np.concatenate([force, moment])

@@ -12,8 +12,6 @@ Cibicik & Egeland, Kinematics and dynamics of flexible robotic manipulators usin
 IEEE Transactions on Robotics (2021), here and in the modules dual_*.
 """
 
-from collections.abc import Callable
-
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -31,23 +29,6 @@ def dual_matrix(real: ArrayLike, dual: ArrayLike) -> np.ndarray:
     out[:m, :m] = out[m:, m:] = real
     out[m:, :m] = dual
     return out
-
-
-def parts(values: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-    """Real and dual part of a vector (2 m, ...) or of a matrix (2 m, 2 m)."""
-    values = np.asarray(values)
-    m = len(values) // 2
-    if values.ndim == 2 and values.shape[1] == 2 * m:
-        return values[:m, :m], values[m:, :m]
-    return values[:m], values[m:]
-
-
-def apply_function(
-    function: Callable[[float], float], derivative: Callable[[float], float], number: np.ndarray
-) -> np.ndarray:
-    """Value of a smooth function at a dual number (2, 2): f(r) + eps f'(r) d."""
-    real, dual = (float(part[0, 0]) for part in parts(number))
-    return dual_matrix(function(real), derivative(real) * dual)
 
 
 def hat(a: np.ndarray) -> np.ndarray:
