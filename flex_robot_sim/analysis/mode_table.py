@@ -93,10 +93,8 @@ def excited_modes(
     )
     M = mass_matrix(arm, q)
     J = jacobian(arm, q, link=arm.tool, representation='mixed')[3:]
-    rates, shapes = (
-        2 * np.pi * all_modes.frequencies[is_oscillating],
-        all_modes.shapes[:, is_oscillating],
-    )
+    rates = 2 * np.pi * all_modes.frequencies[is_oscillating]
+    shapes = all_modes.shapes[:, is_oscillating]
     # the phase of a damped mode is arbitrary: choose the one with the largest real part
     shapes = np.real(shapes * np.exp(-0.5j * np.angle((shapes**2).sum(axis=0))))
     if gains is None:

@@ -175,10 +175,8 @@ def _eigen(M, D, K, force, inverse_scales):
     squares, columns = _undamped((K + K.T) / 2, M)
     # error of K in modal coordinates: rounding of its entries, and of the forces (T51)
     eps, size = np.finfo(float).eps, np.abs(columns)
-    scaled, force_noise = (
-        np.sqrt((inverse_scales * inverse_scales) @ size**2),
-        np.sqrt((force * force) @ size**2),
-    )
+    scaled = np.sqrt((inverse_scales * inverse_scales) @ size**2)
+    force_noise = np.sqrt((force * force) @ size**2)
     rounding = 8 * eps * np.einsum('ik,ik->k', size, np.abs(K) @ size)
     squares[np.abs(squares) <= rounding + 1e3 * eps * scaled * force_noise] = 0.0
     skew = columns.T @ (K - K.T) @ columns / 2

@@ -224,10 +224,8 @@ class _Band:
         """Return the filtered samples (k, n)."""
         # odd extension at both ends reduces transients
         n = self._edge
-        begin, end = (
-            2 * samples[:1] - samples[n:0:-1],
-            2 * samples[-1:] - samples[-2 : -n - 2 : -1],
-        )
+        begin = 2 * samples[:1] - samples[n:0:-1]
+        end = 2 * samples[-1:] - samples[-2 : -n - 2 : -1]
         extended = np.concatenate([begin, samples, end])
         for _ in range(2):
             state = self._constant * extended[:1]

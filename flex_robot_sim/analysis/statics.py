@@ -210,11 +210,9 @@ def _newton(model, loads, qd, q, unknown, servo, target, force):
     Nonlinear Problems, 2004, section 3.3.1). Corrections that contract enough reuse the matrix.
     The first matrix is that of the springs alone: it suffices for most arms, and is cheap.
     """
-    scale, zero_rates, block = (
-        tangent.scales(model)[unknown],
-        np.zeros(model.size),
-        np.ix_(unknown, unknown),
-    )
+    scale = tangent.scales(model)[unknown]
+    zero_rates = np.zeros(model.size)
+    block = np.ix_(unknown, unknown)
     servo_matrix = np.diag(servo)
 
     def corrector(K):

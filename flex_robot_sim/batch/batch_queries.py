@@ -136,11 +136,9 @@ class BatchQueries:
         body = frame_of(arms[0], link).body
         if station is not None:
             body, _ = section_row(arms[0], link, station)
-        base_R, base_p, V = (
-            np.tile(np.eye(3), (count, 1, 1)),
-            np.zeros((count, 3)),
-            np.zeros((count, 6)),
-        )
+        base_R = np.tile(np.eye(3), (count, 1, 1))
+        base_p = np.zeros((count, 3))
+        V = np.zeros((count, 6))
         if body >= 0:
             self._query(set_body_motion_of_rows, [body], [base_R, base_p, V])
         if station is None:

@@ -246,10 +246,8 @@ def _inertial_edits(link, has_centre):
 
 
 def _joint_edits(joint, word):
-    flexible, dynamics = (
-        (('flexibility', ''), ('joint', joint.name)),
-        (('joint', joint.name), ('dynamics', '')),
-    )
+    flexible = (('flexibility', ''), ('joint', joint.name))
+    dynamics = (('joint', joint.name), ('dynamics', ''))
     if word == 'viscous':
         return [Edit(dynamics, 'damping', _text(joint.friction.viscous_friction))]
     if word == 'coulomb':

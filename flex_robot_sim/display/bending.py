@@ -101,10 +101,8 @@ class BendingShape:
         if self._shortens:
             self._H, self._setback = nodes.shortenings(), nodes.setbacks()
         self._e = middles.coordinates()
-        self._root, self._axes = (
-            np.arange(len(arm.arrays.parent)),
-            np.tile(np.eye(3), (len(arm.arrays.parent), 1, 1)),
-        )
+        self._root = np.arange(len(arm.arrays.parent))
+        self._axes = np.tile(np.eye(3), (len(arm.arrays.parent), 1, 1))
         for link, bodies in arm.segments.items():
             self._root[bodies] = bodies[0]
             self._axes[bodies] = arm.description.beam(link).axes

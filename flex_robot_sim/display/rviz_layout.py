@@ -32,10 +32,8 @@ def fitted_layout(tree: dict[str, Any], arm: ArmModel) -> str:
     )
     displays['TF']['Marker Scale'] = _round3(TF_SCALE * size)
     view = manager['Views']['Current']
-    view['Distance'], view['Near Clip Distance'] = (
-        _round3(VIEW_DISTANCE * size),
-        _round3(NEAR_CLIP * size),
-    )
+    view['Distance'] = _round3(VIEW_DISTANCE * size)
+    view['Near Clip Distance'] = _round3(NEAR_CLIP * size)
     view['Focal Point'] = dict(zip('XYZ', map(_round3, middle(arm))))
     return json.dumps(tree, indent=1)  # JSON is YAML, which rviz reads
 

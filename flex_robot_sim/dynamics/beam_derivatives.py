@@ -144,11 +144,9 @@ def add_beam_derivatives_of(
             ddx -= qd[first + k] * dh + qdd[first + k] * hk
 
         # velocity, and acceleration with that of the base
-        ux, uy, uz = (
-            V[3] + wy * z - wz * y + dx,
-            V[4] + wz * x - wx * z + dy,
-            V[5] + wx * y - wy * x + dz,
-        )
+        ux = V[3] + wy * z - wz * y + dx
+        uy = V[4] + wz * x - wx * z + dy
+        uz = V[5] + wx * y - wy * x + dz
         ax = dV[3] + wy * (uz + dz) - wz * (uy + dy) + dwy * z - dwz * y + ddx
         ay = dV[4] + wz * (ux + dx) - wx * (uz + dz) + dwz * x - dwx * z + ddy
         az = dV[5] + wx * (uy + dy) - wy * (ux + dx) + dwx * y - dwy * x + ddz

@@ -236,13 +236,11 @@ def add_beam_force_of(arm, i, ny, nz, nt, nu, reach, q, qd, qdd, work, force):
     # constant terms
     tx = ty = tz = lx = ly = lz = 0.0
     for k in range(n):
-        rx, ry, rz, de, dde = (
-            arm.rotary[i, 0, k],
-            arm.rotary[i, 1, k],
-            arm.rotary[i, 2, k],
-            qd[first + k],
-            qdd[first + k],
-        )
+        rx = arm.rotary[i, 0, k]
+        ry = arm.rotary[i, 1, k]
+        rz = arm.rotary[i, 2, k]
+        de = qd[first + k]
+        dde = qdd[first + k]
         tx += rx * de
         ty += ry * de
         tz += rz * de

@@ -26,14 +26,12 @@ from flex_robot_sim.jit.compiled import compiled
 def add_inertia_wrench(factor, C, X, out):
     """Wrench factor I X."""
     m, cx, cy, cz = C[0], C[1], C[2], C[3]
-    x, y, z, a, b, c = (
-        factor * X[0],
-        factor * X[1],
-        factor * X[2],
-        factor * X[3],
-        factor * X[4],
-        factor * X[5],
-    )
+    x = factor * X[0]
+    y = factor * X[1]
+    z = factor * X[2]
+    a = factor * X[3]
+    b = factor * X[4]
+    c = factor * X[5]
     out[0] += C[4] * x + C[7] * y + C[8] * z + cy * c - cz * b
     out[1] += C[7] * x + C[5] * y + C[9] * z + cz * a - cx * c
     out[2] += C[8] * x + C[9] * y + C[6] * z + cx * b - cy * a
@@ -159,21 +157,15 @@ def add_rigid_body(G, R, V, A, C):
 @compiled
 def rotated_symmetric(R, xx, yy, zz, xy, xz, yz):
     """Matrix R S R^T of a symmetric matrix S, each as xx, yy, zz, xy, xz, yz."""
-    ax, ay, az = (
-        R[0, 0] * xx + R[0, 1] * xy + R[0, 2] * xz,
-        R[0, 0] * xy + R[0, 1] * yy + R[0, 2] * yz,
-        R[0, 0] * xz + R[0, 1] * yz + R[0, 2] * zz,
-    )
-    bx, by, bz = (
-        R[1, 0] * xx + R[1, 1] * xy + R[1, 2] * xz,
-        R[1, 0] * xy + R[1, 1] * yy + R[1, 2] * yz,
-        R[1, 0] * xz + R[1, 1] * yz + R[1, 2] * zz,
-    )
-    cx, cy, cz = (
-        R[2, 0] * xx + R[2, 1] * xy + R[2, 2] * xz,
-        R[2, 0] * xy + R[2, 1] * yy + R[2, 2] * yz,
-        R[2, 0] * xz + R[2, 1] * yz + R[2, 2] * zz,
-    )
+    ax = R[0, 0] * xx + R[0, 1] * xy + R[0, 2] * xz
+    ay = R[0, 0] * xy + R[0, 1] * yy + R[0, 2] * yz
+    az = R[0, 0] * xz + R[0, 1] * yz + R[0, 2] * zz
+    bx = R[1, 0] * xx + R[1, 1] * xy + R[1, 2] * xz
+    by = R[1, 0] * xy + R[1, 1] * yy + R[1, 2] * yz
+    bz = R[1, 0] * xz + R[1, 1] * yz + R[1, 2] * zz
+    cx = R[2, 0] * xx + R[2, 1] * xy + R[2, 2] * xz
+    cy = R[2, 0] * xy + R[2, 1] * yy + R[2, 2] * yz
+    cz = R[2, 0] * xz + R[2, 1] * yz + R[2, 2] * zz
     return (
         ax * R[0, 0] + ay * R[0, 1] + az * R[0, 2],
         bx * R[1, 0] + by * R[1, 1] + bz * R[1, 2],

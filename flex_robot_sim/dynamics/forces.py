@@ -238,12 +238,10 @@ def add_contact_slopes(arm, q, qd, D, K):
         driven = j if arm.motor[j] < 0 else arm.motor[j]
         D[driven, driven] += smoothed_friction(qd[driven], arm.friction[j])[1]
         for sign, gap in ((1.0, q[j] - arm.upper[j]), (-1.0, arm.lower[j] - q[j])):
-            k, d, depth, rate = (
-                arm.stop_stiffness[j],
-                arm.stop_damping[j],
-                arm.stop_depth[j],
-                sign * qd[j],
-            )
+            k = arm.stop_stiffness[j]
+            d = arm.stop_damping[j]
+            depth = arm.stop_depth[j]
+            rate = sign * qd[j]
             spring, force, slope = stop_force(rate, rate, 0.0, gap, k, d, depth)
             if force > 0.0:
                 D[j, j] += slope

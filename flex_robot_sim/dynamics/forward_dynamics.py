@@ -209,13 +209,11 @@ def add_to_station(i, parent, station, n, work):
     y[:] = 0.0
     add_inertia_to_parent(work.R[i], work.origin[i], work.I[i], Y)
     add_to_parent(work.R[i], work.origin[i], work.F0[i], y)
-    I, B, E, F0, b = (
-        work.I[parent],
-        work.B[parent],
-        work.E[parent],
-        work.F0[parent],
-        work.b[parent],
-    )
+    I = work.I[parent]
+    B = work.B[parent]
+    E = work.E[parent]
+    F0 = work.F0[parent]
+    b = work.b[parent]
     for r in range(6):
         F0[r] += y[r]
         for s in range(6):

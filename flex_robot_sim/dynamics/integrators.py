@@ -139,24 +139,20 @@ def midpoint_step(arm, loads, settings, state, step, watch, work):
     one the length is doubled again. To bound the time of a real-time loop, one substep covers the
     remainder after MAX_EVALUATIONS (T43). An accepted inaccurate substep adds no energy (T46).
     """
-    q, qd, qdd, effort, flow, stage = (
-        state.q,
-        state.qd,
-        state.qdd,
-        state.effort,
-        state.flow,
-        state.stage,
-    )
+    q = state.q
+    qd = state.qd
+    qdd = state.qdd
+    effort = state.effort
+    flow = state.flow
+    stage = state.stage
     h, iterations = settings.time_step[0], settings.iterations[0]
-    mid_q, mid_qd, guess, start, old_joint_force, new_q, new_qd = (
-        stage[2],
-        stage[3],
-        stage[4],
-        stage[5],
-        stage[6],
-        stage[7],
-        stage[8],
-    )
+    mid_q = stage[2]
+    mid_qd = stage[3]
+    guess = stage[4]
+    start = stage[5]
+    old_joint_force = stage[6]
+    new_q = stage[7]
+    new_qd = stage[8]
     remaining, substep, evaluations, last_substep = h, h, 0, work.step[0]
     is_prescribed = is_coupled = False
     for j in range(arm.motor.size):
@@ -251,11 +247,9 @@ def midpoint_step(arm, loads, settings, state, step, watch, work):
         else:
             # correct the energy error by scaling the velocities; carry over the excess      (T44)
             flow[2] += abs(energy - expected)
-            open_error, correction, max_correction = (
-                expected - energy - work.step[2],
-                0.0,
-                MAX_ENERGY_CORRECTION if is_accurate else 1.0,
-            )
+            open_error = expected - energy - work.step[2]
+            correction = 0.0
+            max_correction = MAX_ENERGY_CORRECTION if is_accurate else 1.0
             if kinetic > 0.0 and not is_prescribed:
                 correction = min(max(open_error / kinetic, -max_correction), MAX_ENERGY_CORRECTION)
             scale = sqrt(1.0 + correction)
@@ -286,14 +280,12 @@ def midpoint_step(arm, loads, settings, state, step, watch, work):
 @compiled
 def rk4_step(arm, loads, h, state, work):
     """One step of the classical Runge-Kutta scheme."""
-    q, qd, qdd, effort, flow, stage = (
-        state.q,
-        state.qd,
-        state.qdd,
-        state.effort,
-        state.flow,
-        state.stage,
-    )
+    q = state.q
+    qd = state.qd
+    qdd = state.qdd
+    effort = state.effort
+    flow = state.flow
+    stage = state.stage
     old_q, old_qd, sum_q, sum_qd = stage[0], stage[1], stage[2], stage[3]
     sum_q[:] = 0.0
     sum_qd[:] = 0.0

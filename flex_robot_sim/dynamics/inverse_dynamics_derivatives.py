@@ -209,14 +209,12 @@ def _set_entries(
     s0, s1, s2, s3, s4, s5 = second[0], second[1], second[2], second[3], second[4], second[5]
     for c in range(start, end):
         k, wrench, row = order.coordinate[c], arrays.wrench[c], arrays.row[c]
-        z0, z1, z2, z3, z4, z5 = (
-            wrench[0, 0],
-            wrench[0, 1],
-            wrench[0, 2],
-            wrench[0, 3],
-            wrench[0, 4],
-            wrench[0, 5],
-        )
+        z0 = wrench[0, 0]
+        z1 = wrench[0, 1]
+        z2 = wrench[0, 2]
+        z3 = wrench[0, 3]
+        z4 = wrench[0, 4]
+        z5 = wrench[0, 5]
         w0, w1, w2 = row[0, 0], row[0, 1], row[0, 2]
         M[l, k] = M[k, l] = j0 * z0 + j1 * z1 + j2 * z2 + j3 * z3 + j4 * z4 + j5 * z5
         by_coordinate[l, k] = (

@@ -47,15 +47,11 @@ def stop_force(v, v0, h, gap, k, d, depth):
     if depth_before > 0.0 and depth_after > 0.0 or h == 0.0:
         spring, slope = 0.5 * k * (depth_before + depth_after), 0.5 * k * h
     elif depth_after > 0.0:
-        spring, slope = (
-            0.5 * k * depth_after * depth_after / (h * v),
-            (0.5 * k * depth_after * (h * v - gap) / (h * v * v)),
-        )
+        spring = 0.5 * k * depth_after * depth_after / (h * v)
+        slope = 0.5 * k * depth_after * (h * v - gap) / (h * v * v)
     else:
-        spring, slope = (
-            -0.5 * k * depth_before * depth_before / (h * v),
-            (0.5 * k * depth_before * depth_before / (h * v * v)),
-        )
+        spring = -0.5 * k * depth_before * depth_before / (h * v)
+        slope = 0.5 * k * depth_before * depth_before / (h * v * v)
     rate, rate_slope = dissipative_rate(v, v0, h)
     fraction = spring / (k * depth)
     if fraction < 1.0:

@@ -75,13 +75,11 @@ def set_pose_in_parent(arm, i, q, work):
 @compiled
 def set_station(arm, s, i, q, qd, work):
     """Pose, relative twist Ve = K de/dt, Jacobian K and bias beta of station s on body i."""
-    first, ny, nz, nt, nu = (
-        arm.first[i],
-        arm.count[i, 0],
-        arm.count[i, 1],
-        arm.count[i, 2],
-        arm.count[i, 3],
-    )
+    first = arm.first[i]
+    ny = arm.count[i, 0]
+    nz = arm.count[i, 1]
+    nt = arm.count[i, 2]
+    nu = arm.count[i, 3]
     y_end, z_end, t_end, n = ny, ny + nz, ny + nz + nt, ny + nz + nt + nu
     shape, slope, H = arm.station_shape[s], arm.station_slope[s], arm.station_H[s]
     reach = arm.reach[i]
@@ -230,13 +228,11 @@ def set_poses(arm, q, bodies, work):
 @compiled
 def set_station_pose(arm, s, i, q, work):
     """Pose of station s on body i in the frame of the root (T10); see `set_station`."""
-    first, ny, nz, nt, n = (
-        arm.first[i],
-        arm.count[i, 0],
-        arm.count[i, 1],
-        arm.count[i, 2],
-        arm.modes[i],
-    )
+    first = arm.first[i]
+    ny = arm.count[i, 0]
+    nz = arm.count[i, 1]
+    nt = arm.count[i, 2]
+    n = arm.modes[i]
     y_end, z_end, t_end = ny, ny + nz, ny + nz + nt
     shape, slope, H = arm.station_shape[s], arm.station_slope[s], arm.station_H[s]
     theta, r, reach = work.theta, work.station_p[s], arm.reach[i]

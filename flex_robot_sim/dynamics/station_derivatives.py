@@ -19,13 +19,11 @@ def set_station_derivatives(arm, s, i, order, q, qd, qdd, work, arrays):
     :param order: ColumnOrder; arrays: DerivativeArrays; receives K, K_rate and K_second.
     """
     first, n = arm.first[i], arm.modes[i]
-    r, K, theta, dtheta, ddtheta = (
-        work.station_p[s],
-        work.K[s],
-        work.theta,
-        work.dtheta,
-        work.alpha,
-    )
+    r = work.station_p[s]
+    K = work.K[s]
+    theta = work.theta
+    dtheta = work.dtheta
+    ddtheta = work.alpha
     N, N_rate, N_second = arrays.N, arrays.N_rate, arrays.N_second
     theta[:] = 0.0
     dtheta[:] = 0.0
@@ -56,11 +54,9 @@ def set_station_derivatives(arm, s, i, order, q, qd, qdd, work, arrays):
         axis, turn = order.axis[i, k], order.turn[s, k]
         x, y, z = K[0, k], K[1, k], K[2, k]
         dx, dy, dz = turn * G_rate[0, axis], turn * G_rate[1, axis], turn * G_rate[2, axis]
-        ddx, ddy, ddz = (
-            turn * G_second[0, axis],
-            turn * G_second[1, axis],
-            turn * G_second[2, axis],
-        )
+        ddx = turn * G_second[0, axis]
+        ddy = turn * G_second[1, axis]
+        ddz = turn * G_second[2, axis]
         column, rate, second = arrays.K[s, k], arrays.K_rate[s, k], arrays.K_second[s, k]
         set_rotated_screw(R, x, y, z, K[3, k], K[4, k], K[5, k], column)
         set_rotated_screw(
@@ -180,11 +176,9 @@ def add_station_stiffness(arm, s, i, order, q, mx, my, mz, fx, fy, fz, work, arr
             a += setback[g, k] * q[first + k]
         for k in range(y_end, z_end):
             b += setback[g, k] * q[first + k]
-        yy, yz, zz = (
-            6.0 * a * fy + 2.0 * b * fz,
-            2.0 * (b * fy + a * fz),
-            (2.0 * a * fy + 6.0 * b * fz),
-        )
+        yy = 6.0 * a * fy + 2.0 * b * fz
+        yz = 2.0 * (b * fy + a * fz)
+        zz = 2.0 * a * fy + 6.0 * b * fz
         for k in range(z_end):
             for m in range(z_end):
                 factor = yz if (k < y_end) != (m < y_end) else yy if k < y_end else zz

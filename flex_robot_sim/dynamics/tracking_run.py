@@ -56,12 +56,10 @@ def advance_tracking(arm, loads, settings, state, watch, work, log, servo, out):
     q, qd, effort, h = state.q, state.qd, state.effort, settings.time_step[0]
     driven, measured, prescribed, parts = log.driven, log.measured, work.prescribed, log.parts[0]
     efforts, places, rates = log.efforts, log.positions, log.velocities
-    stiffness, damping, lag_gain, lagged_error = (
-        servo.stiffness,
-        servo.damping,
-        servo.lag_gain,
-        servo.lagged_error,
-    )
+    stiffness = servo.stiffness
+    damping = servo.damping
+    lag_gain = servo.lag_gain
+    lagged_error = servo.lagged_error
     servo_effort, any_prescribed = out.servo_effort, False
     for j in range(driven.size):
         any_prescribed = any_prescribed or prescribed[j] != 0

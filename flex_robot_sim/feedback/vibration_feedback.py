@@ -159,12 +159,10 @@ class _ScheduledLaw:
 
     def __init__(self, feedback):
         self.feedback, self.law = feedback, feedback.law
-        (self.is_wanted, self.is_started, self.is_reported, self.missing_since) = (
-            True,
-            False,
-            False,
-            None,
-        )
+        self.is_wanted = True
+        self.is_started = False
+        self.is_reported = False
+        self.missing_since = None
         self._last_call, self._velocity = 0.0, None
 
     def start(self, now, position, effort):

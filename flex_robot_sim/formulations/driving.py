@@ -255,11 +255,9 @@ def _midpoint_step(dynamics, q, qd, qdd, h, _scheme, iterations):
 
 def _solve_midpoint(dynamics, q, qd, guess, h, iterations):
     """Accelerations of one substep, number of evaluations, and whether they converged."""
-    weights, qdd, no_solution = (
-        dynamics.arm.inertia_scale,
-        guess.copy(),
-        np.full_like(guess, np.nan),
-    )
+    weights = dynamics.arm.inertia_scale
+    qdd = guess.copy()
+    no_solution = np.full_like(guess, np.nan)
     iteration_matrix, correction, previous_change = None, np.zeros_like(guess), inf
     for count in range(1, integrators.MAX_ITERATIONS + 1):
         rate = qd + 0.5 * h * qdd

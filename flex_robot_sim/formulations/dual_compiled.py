@@ -296,12 +296,10 @@ def _set_wrench(
     `gyroscopic` (12,) is set to its gyroscopic part.
     """
     mass, I = arm.mass[g], arm.inertia[g]
-    point_twist, section_twist, momentum, section_bias = (
-        scratch[0],
-        scratch[1],
-        scratch[2],
-        scratch[3],
-    )
+    point_twist = scratch[0]
+    section_twist = scratch[1]
+    momentum = scratch[2]
+    section_bias = scratch[3]
     for c in range(12):
         section_twist[c], section_bias[c] = twist[c], bias[c]
     _move_motion_to_point(arm, g, keeps_energy, q, u, d, section_twist, section_bias)

@@ -57,10 +57,8 @@ def jacobian_form(projecting: np.ndarray, elastic: np.ndarray) -> np.ndarray:
     :param elastic: mask of the columns that are modes, (n,) bool.
     """
     out = projecting.copy()
-    out[..., 3:6, elastic], out[..., 9:12, elastic] = (
-        projecting[..., 0:3, elastic],
-        projecting[..., 6:9, elastic],
-    )
+    out[..., 3:6, elastic] = projecting[..., 0:3, elastic]
+    out[..., 9:12, elastic] = projecting[..., 6:9, elastic]
     out[..., 0:3, elastic] = out[..., 6:9, elastic] = 0.0
     return out
 

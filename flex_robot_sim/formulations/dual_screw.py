@@ -106,12 +106,10 @@ class DualScrew:
         """Return the System (112) at coordinates q and rates qd (n,)."""
         links = self.projections.links(q, qd)
         projection = self.projections.project_points(links, self.points, q, qd)
-        P, D, J, J_rate = (
-            projection.projecting,
-            self.D,
-            projection.jacobian,
-            projection.jacobian_rate,
-        )
+        P = projection.projecting
+        D = self.D
+        J = projection.jacobian
+        J_rate = projection.jacobian_rate
         point_twist, section_twist = projection.point_twist, projection.section_twist
         # gravity in the coordinates of each link                                   (123)
         link_gravity = np.array([g1_inverse(link.pose[:6, :6]) @ self.gravity for link in links])

@@ -115,10 +115,8 @@ def displace_attachment(
         R, J, dJ = rotation_and_jacobian(Theta @ e, rate)
         T, angular_velocity, angular_bias = J @ Theta, J @ rate, dJ @ rate
     else:
-        R, T, angular_velocity, angular_bias = (
-            np.eye(3),
-            np.zeros_like(D[0]),
-            np.zeros(3),
-            np.zeros(3),
-        )
+        R = np.eye(3)
+        T = np.zeros_like(D[0])
+        angular_velocity = np.zeros(3)
+        angular_bias = np.zeros(3)
     return DisplacedSection(d[0], D[0], D[0] @ de, bias[0], R, T, angular_velocity, angular_bias)

@@ -34,12 +34,10 @@ def rotation_and_jacobian(
     if t < MAX_SERIES_ANGLE:
         # sums of (-1)^k t^2k / (2k + m)! for m = 1, 2, 3, and derivatives divided by t
         s = _series(t, 1)
-        a, b, da, db = (
-            _series(t, 2),
-            _series(t, 3),
-            _series_derivative(t, 2),
-            _series_derivative(t, 3),
-        )
+        a = _series(t, 2)
+        b = _series(t, 3)
+        da = _series_derivative(t, 2)
+        db = _series_derivative(t, 3)
     else:
         s, a, b = sin(t) / t, (1 - cos(t)) / t**2, (t - sin(t)) / t**3
         da, db = (s - 2 * a) / t**2, (a - 3 * b) / t**2

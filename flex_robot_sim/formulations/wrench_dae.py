@@ -321,10 +321,8 @@ class WrenchDae:
             )
         S = arrays.screw[i]
         joint_R = rotation(S[:3], joint_position) if S[:3].any() else np.eye(3)
-        home_R, home_p = (
-            arrays.home_R[i] @ joint_R,
-            arrays.home_p[i] + arrays.home_R[i] @ S[3:] * joint_position,
-        )
+        home_R = arrays.home_R[i] @ joint_R
+        home_p = arrays.home_p[i] + arrays.home_R[i] @ S[3:] * joint_position
         return Attachment(
             _adjoint_inverse(home_R, home_p), T, N, V, bias, R @ home_R, p + R @ home_p
         )

@@ -148,10 +148,8 @@ class _Run:
             ),
         )
         u = np.linspace(0.0, 1.0, 101)[:-1]
-        progress, progress_rate = (
-            u**3 * (10 - 15 * u + 6 * u**2),
-            30 * u**2 * (1 - u) ** 2 / approach_time,
-        )
+        progress = u**3 * (10 - 15 * u + 6 * u**2)
+        progress_rate = 30 * u**2 * (1 - u) ** 2 / approach_time
         distance = trajectory.pose - current
         self._times = np.concatenate(
             [approach_time * u, approach_time + trajectory.time - trajectory.time[0]]

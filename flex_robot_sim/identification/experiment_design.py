@@ -372,10 +372,8 @@ def design_experiment(  # noqa: C901
             )
             matrices.append(line_matrices)
         shares = optimal_shares(np.concatenate(matrices)).reshape(sizes.shape)
-        generator, coefficients = (
-            np.random.default_rng(seed),
-            multisine_coefficients(frequencies, joints),
-        )
+        generator = np.random.default_rng(seed)
+        coefficients = multisine_coefficients(frequencies, joints)
         coefficients = coefficients * (sizes * np.sqrt(shares))[..., None]
         trials = []
         for _ in range(phase_sets):  # phases: how much fits between the limits

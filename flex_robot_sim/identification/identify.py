@@ -348,10 +348,8 @@ def _validated(setup, servo, validation, sequences):
     )
     by_signal = dict(zip(data.channels, zip(*shares)))
     if not setup.has_prescribed_motion:
-        servo_effort, effort = (
-            np.concatenate(validation.servo_efforts),
-            np.concatenate(validation.efforts),
-        )
+        servo_effort = np.concatenate(validation.servo_efforts)
+        effort = np.concatenate(validation.efforts)
         channel_of_joint = [
             data.channels.index(f'{side}/{name}') if side else 0
             for name, side in zip(names, data.sides)

@@ -38,10 +38,8 @@ def best_order(problem: Problem, fit: Fit) -> int:
 
     with ThreadPoolExecutor(processors()) as pool:
         candidates = list(pool.map(residuals, setups))
-    order, cost_limit = (
-        problem.finer,
-        (1 - MIN_COST_REDUCTION) * _remaining_cost(fit, fit.residuals),
-    )
+    order = problem.finer
+    cost_limit = (1 - MIN_COST_REDUCTION) * _remaining_cost(fit, fit.residuals)
     for k, r in zip(orders, candidates):
         if r is not None and np.isfinite(r).all() and _remaining_cost(fit, r) < cost_limit:
             order, cost_limit = k, (1 - MIN_COST_REDUCTION) * _remaining_cost(fit, r)

@@ -307,10 +307,8 @@ def move(
     )
     substeps = max(1, int(np.ceil(sequence.period / (setup.time_step or MAX_STEP_S) - 1e-6)))
     delay_samples = 0.0 if setup.has_prescribed_motion else delay / sequence.period
-    reference_positions, reference_velocities = (
-        shifted(sequence.positions, delay_samples),
-        shifted(sequence.velocities, delay_samples),
-    )
+    reference_positions = shifted(sequence.positions, delay_samples)
+    reference_velocities = shifted(sequence.velocities, delay_samples)
 
     position, velocity = reference_positions[0], reference_velocities[0]
     # a mean, because noise of the first sample would decay slowly

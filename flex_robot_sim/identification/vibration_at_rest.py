@@ -143,10 +143,8 @@ def fit_vibration(
         ([share, 0.0] for share in START_FREQUENCY_RATIOS),
         key=lambda p: float(np.square(residuals(p)).sum()),
     )
-    low, high = (
-        [1 - MAX_FREQUENCY_DEVIATION, np.log(DAMPING_FACTOR_BOUNDS[0])],
-        [1 + MAX_FREQUENCY_DEVIATION, np.log(DAMPING_FACTOR_BOUNDS[1])],
-    )
+    low = [1 - MAX_FREQUENCY_DEVIATION, np.log(DAMPING_FACTOR_BOUNDS[0])]
+    high = [1 + MAX_FREQUENCY_DEVIATION, np.log(DAMPING_FACTOR_BOUNDS[1])]
     fit = least_squares(
         residuals,
         start,

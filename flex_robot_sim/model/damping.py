@@ -155,10 +155,8 @@ def _rigid_part(arrays, body):
         inertia[column, row] += value
     B, (y, z, _, stretch) = np.zeros((6, n)), _directions(arrays, body)
     B[:3] = arrays.rotary[body, :, :n]
-    translation, rotation = (
-        m @ arrays.point_shape[points, :n],
-        (m * x) @ arrays.point_shape[points, :n],
-    )
+    translation = m @ arrays.point_shape[points, :n]
+    rotation = (m * x) @ arrays.point_shape[points, :n]
     B[4, y], B[2, y] = translation[y], B[2, y] + rotation[y]
     B[5, z], B[1, z] = translation[z], B[1, z] - rotation[z]
     B[3, stretch] = translation[stretch]

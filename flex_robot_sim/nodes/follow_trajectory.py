@@ -143,10 +143,8 @@ class FollowTrajectoryAction:
                 self._goal = None
             report(lambda _: self._conclude(goal))
 
-        before, goal = (
-            self._goal,
-            RunningGoal(handle, sent, self._relay.measured, self.tolerance, codes, on_end),
-        )
+        before = self._goal
+        goal = RunningGoal(handle, sent, self._relay.measured, self.tolerance, codes, on_end)
         self._goal = goal
         if before is not None:
             before.finish(Outcome(codes.INVALID_GOAL, 'replaced by a new goal', None, True))

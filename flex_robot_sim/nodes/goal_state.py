@@ -211,10 +211,8 @@ class RunningGoal:
         """Return why a joint is not at its goal, or ''."""
         given = self._goal_tolerances.get(name)
         tolerance = self._default if given is None or given.position == 0.0 else given.position
-        off, velocity = (
-            abs(measured.positions[name] - self._goal[name]),
-            abs(measured.velocities[name]),
-        )
+        off = abs(measured.positions[name] - self._goal[name])
+        velocity = abs(measured.velocities[name])
         if off > tolerance > 0.0:
             return f'"{name}" is {off:.4g} from its goal, more than its tolerance {tolerance:.4g}'
         # the goal may request less motion than the tolerance

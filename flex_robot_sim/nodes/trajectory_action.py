@@ -46,10 +46,8 @@ class TrajectoryActionNode(Node):
         when_arm_is_known(self, self.parameters[RobotSettings], self._offer)
 
     def _offer(self, arm):
-        settings, limits = (
-            self.parameters[TrajectoryActionSettings],
-            self.parameters[MessageSettings],
-        )
+        settings = self.parameters[TrajectoryActionSettings]
+        limits = self.parameters[MessageSettings]
         # all points of a goal are sent unchanged: no shaper, no intermediate points
         relay = TrajectoryRelay(
             self,

@@ -91,11 +91,9 @@ class ViewInputs:
         observed.coordinates[: len(pairing.position)] = pairing.position
         if len(message.effort):
             observed.effort[:] = self._effort.read(message, 'effort')
-        observed.stamp, observed.received_at, observed.is_prescribed = (
-            self._time(message),
-            now,
-            pairing.is_prescribed,
-        )
+        observed.stamp = self._time(message)
+        observed.received_at = now
+        observed.is_prescribed = pairing.is_prescribed
 
     def _on_motors(self, _, message):
         self._pairing.take_motors(message)
@@ -112,10 +110,8 @@ class ViewInputs:
         )
 
     def _on_target(self, now, message):
-        self._observed.target[:], self._observed.target_received_at = (
-            self._target.read(message),
-            now,
-        )
+        self._observed.target[:] = self._target.read(message)
+        self._observed.target_received_at = now
 
     def _on_twin(self, now, message):
         self._observed.twin, self._observed.twin_received_at = self._twin.read(message), now

@@ -79,10 +79,8 @@ class RepeatedMove:
         self.weights = np.zeros((joints, count))
         self.gain: np.ndarray | None = None
         self.errors: list[float] = []  # root mean squares, one per trial
-        self.regularization, self._min_regularization = (
-            regularization,
-            MIN_REGULARIZATION_SHARE * regularization,
-        )
+        self.regularization = regularization
+        self._min_regularization = MIN_REGULARIZATION_SHARE * regularization
         # (error, weights, errors of that trial)
         self._best: tuple[float, np.ndarray, np.ndarray] | None = None
 

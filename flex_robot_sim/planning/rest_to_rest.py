@@ -427,11 +427,9 @@ class _Planner:
 
     def _corrected(self, weights, residual, shares, slopes):
         """Weights for which the linear model has no residual and violates no limit."""
-        current, residual_weight, limit_weight = (
-            weights.ravel(),
-            WEIGHTS['residual'],
-            WEIGHTS['beyond'],
-        )
+        current = weights.ravel()
+        residual_weight = WEIGHTS['residual']
+        limit_weight = WEIGHTS['beyond']
         regularisation = WEIGHTS['weights'] / self.distance * np.eye(current.size)
 
         def costs(step):

@@ -69,10 +69,8 @@ class SimulatedTrials:
         times = np.arange(0.0, duration, every * loop.period)
         equilibria = [equilibrium(arm, motion.sample(t)[0]) for t in times]
         self.target = np.array([pose(arm, state.q, link=link)[:3, 3] for state in equilibria])
-        self._times, self._gravity_effort = (
-            times.tolist(),
-            np.array([state.effort for state in equilibria]),
-        )
+        self._times = times.tolist()
+        self._gravity_effort = np.array([state.effort for state in equilibria])
         self._gravity_effort_rate = np.diff(self._gravity_effort, axis=0) / np.diff(times)[:, None]
         self._start = motion.sample(0.0)[0]
 

@@ -38,11 +38,9 @@ def motion_of(run: RecordedRun) -> dict[str, Any] | None:
     run.notes += [line for line in dict.fromkeys(warnings) if line not in run.notes]
     shown_solids = _limit_faces(shown_solids)
     movers = list(dict.fromkeys(solid.link for solid in shown_solids))
-    posture, attachments, shape = (
-        Posture(arm),
-        Attachments(arm),
-        BendingShape(arm, PIECES_PER_LINK),
-    )
+    posture = Posture(arm)
+    attachments = Attachments(arm)
+    shape = BendingShape(arm, PIECES_PER_LINK)
     straight = shape.bent(np.zeros(arm.size))
     tool = arm.frames[arm.tool]
     mover_poses, axes, loads, tip_positions = [], [], [], []

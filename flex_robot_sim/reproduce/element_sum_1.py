@@ -20,11 +20,9 @@ from flex_robot_sim.reproduce.simulated_motion import Progress, Run
 FORCE, TORQUE = 5.0, 0.5  # [N, N m]
 SWITCH_TIMES, DURATION_S = (0.5, 1.0), 1.4
 ROBOT, VARIANT, VARIED = 'element_sum_arm_1', '', ()
-SLIDE, REVOLUTE, TIP = (
-    coordinate_of('slide'),
-    coordinate_of('revolute'),
-    tip_deflection_of('link_2', 1),
-)
+SLIDE = coordinate_of('slide')
+REVOLUTE = coordinate_of('revolute')
+TIP = tip_deflection_of('link_2', 1)
 
 
 def run(progress: Progress, options: Options) -> Reproduction:

@@ -25,11 +25,9 @@ ROBOT, VARIANT, VARIED = 'element_sum_arm_2', '', ()
 REACH = 0.8 + 0.3  # both links stretched                                    [m]
 RISE_TIME = 0.06  # of a torque change; a jump excites the short link 2     [s]
 JOINT_1, JOINT_2 = coordinate_of('joint_1'), coordinate_of('joint_2')
-TIP, SLOPE, ELBOW = (
-    tip_deflection_of('link_2', 1),
-    tip_deflection_of('link_2', 5),
-    tip_deflection_of('link_1', 1),
-)
+TIP = tip_deflection_of('link_2', 1)
+SLOPE = tip_deflection_of('link_2', 5)
+ELBOW = tip_deflection_of('link_1', 1)
 
 
 def run(progress: Progress, options: Options) -> Reproduction:

@@ -204,10 +204,8 @@ def simulate_methods(
         )
     ]
     for k, (name, count) in enumerate(zip(METHODS[1:], (COARSE_ELEMENTS, FINE_ELEMENTS))):
-        formulation, start_time = (
-            element_sum.make(arm, count * _segment_count(arm)),
-            time.perf_counter(),
-        )
+        formulation = element_sum.make(arm, count * _segment_count(arm))
+        start_time = time.perf_counter()
         runs[name] = integrate(
             formulation.accelerations,
             force,

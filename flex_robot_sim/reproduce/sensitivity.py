@@ -86,10 +86,8 @@ def find_smallest_change(
 ) -> VerdictChange | None:
     """Return the smallest VerdictChange; None if none of RELATIVE_CHANGES changes a verdict."""
     baseline = Options(seconds, runs_formulations=False)
-    before, options_by_name = (
-        module.run(lambda fraction: None, baseline).comparisons,
-        scaled_options(module),
-    )
+    before = module.run(lambda fraction: None, baseline).comparisons
+    options_by_name = scaled_options(module)
 
     def verdict_change_at(name, relative_change):
         options = replace(options_by_name[name](1.0 + relative_change), seconds=seconds)

@@ -64,9 +64,9 @@ def offer(node: Node, service: Service, action: Callable[..., str]) -> None:
 
     def respond(request, response):
         try:
-            response.success, response.message = (
-                True,
-                action(*(getattr(request, name) for name in request.get_fields_and_field_types())),
+            response.success = True
+            response.message = action(
+                *(getattr(request, name) for name in request.get_fields_and_field_types())
             )
         except FlexRobotSimError as error:
             response.success, response.message = False, str(error)

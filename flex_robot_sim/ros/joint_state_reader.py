@@ -93,11 +93,9 @@ def _layout(message):
 
     Padding between the spans and bytes after the end are arbitrary.
     """
-    layout_spans, value_spans, end = (
-        [slice(0, len(LITTLE_ENDIAN))],
-        [],
-        ENCAPSULATION_SIZE + STAMP.size,
-    )
+    layout_spans = [slice(0, len(LITTLE_ENDIAN))]
+    value_spans = []
+    end = ENCAPSULATION_SIZE + STAMP.size
 
     def span(size, multiple=1):
         nonlocal end

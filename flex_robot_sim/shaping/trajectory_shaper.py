@@ -277,12 +277,10 @@ class TrajectoryShaper:
         )
         if elapsed >= times[-1]:
             return None  # `Interpolation.motion` raises
-        first, step, lowest, best = (
-            int(np.searchsorted(times, elapsed, side='right')),
-            1,
-            np.inf,
-            0,
-        )
+        first = int(np.searchsorted(times, elapsed, side='right'))
+        step = 1
+        lowest = np.inf
+        best = 0
         while first < len(times):
             ratios = pieces.first_piece(present, elapsed, first).max_speeds()[0] / limits
             if ratios.max() < lowest:

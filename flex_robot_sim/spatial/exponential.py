@@ -202,11 +202,9 @@ def set_turn_curvature(phi, y, out):
     """
     c2, c3, first2, first3, _, _ = _stumpff_rates(_dot3(phi, phi))
     t, along = _dot3(phi, phi), _dot3(phi, y)
-    p0, p1, p2 = (
-        y[1] * phi[2] - y[2] * phi[1],
-        y[2] * phi[0] - y[0] * phi[2],
-        (y[0] * phi[1] - y[1] * phi[0]),
-    )
+    p0 = y[1] * phi[2] - y[2] * phi[1]
+    p1 = y[2] * phi[0] - y[0] * phi[2]
+    p2 = y[0] * phi[1] - y[1] * phi[0]
     for b in range(3):
         p = p0 if b == 0 else p1 if b == 1 else p2
         slope = 2.0 * (first2 * p + first3 * (along * phi[b] - t * y[b]))

@@ -24,10 +24,8 @@ class History:
             self.clear()
         if self._end == len(self._times):  # once in `capacity` rows
             retained = slice(self._end - self._capacity, self._end)
-            self._times[: self._capacity], self._rows[: self._capacity] = (
-                self._times[retained],
-                self._rows[retained],
-            )
+            self._times[: self._capacity] = self._times[retained]
+            self._rows[: self._capacity] = self._rows[retained]
             self._first, self._end = max(0, self._first - retained.start), self._capacity
         self._times[self._end], self._rows[self._end] = time, row
         self._end += 1

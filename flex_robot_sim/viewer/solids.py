@@ -81,10 +81,8 @@ def _on_body(straight, attachment, R, p):
     """Return the result of `attachment_of` for a link that stays rigid in a Posture."""
     if attachment.station < 0:
         return attachment, R, p
-    rotation, origin = (
-        straight.station_R[attachment.station],
-        straight.station_p[attachment.station],
-    )
+    rotation = straight.station_R[attachment.station]
+    origin = straight.station_p[attachment.station]
     return SolidAttachment(attachment.body), rotation @ R, rotation @ p + origin
 
 
