@@ -50,9 +50,8 @@ def refuse_other_structure(arm: ArmModel, other: ArmModel) -> None:
             other_joint.child,
         ):
             raise SettingError(
-                f'{other.description.source}: is of another structure: joint '
-                f'"{joint.name}" is another. Give the same robot with other '
-                'numbers'
+                f'{other.description.source}: is of another structure: joint "{joint.name}" is '
+                'another. Give the same robot with other numbers'
             )
 
 

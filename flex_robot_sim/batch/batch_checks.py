@@ -80,9 +80,8 @@ def expect_same_structure(arms: Iterable[ArmModel], rows: Iterable[int], first: 
         refuse_massless(arm)
         if not has_same_structure(arm, first):
             raise SettingError(
-                f'the arm of member {k} is not like the first: their links, joints '
-                'and elastic coordinates must be the same, and only numbers may '
-                'differ'
+                f'the arm of member {k} is not like the first: their links, joints and elastic '
+                'coordinates must be the same, and only numbers may differ'
             )
         checked.add(id(arm))
 

@@ -89,9 +89,8 @@ def expect_state(state: object, members: Members) -> None:
         )
     if not has_same_structure(state.arms[0], members.arms[0]):
         raise SettingError(
-            f'state is of another arm, "{state.arms[0].description.name}": links, '
-            'joints and elastic coordinates must be those of '
-            f'"{members.arms[0].description.name}"'
+            f'state is of another arm, "{state.arms[0].description.name}": links, joints and '
+            f'elastic coordinates must be those of "{members.arms[0].description.name}"'
         )
     if state.settings != members.settings:
         raise SettingError(

@@ -175,9 +175,8 @@ def run(arguments: Namespace) -> int:
         fit.notes.extend(gauge_notes(fit, bench))
         if not arguments.calibration:
             fit.notes.append(
-                f'{paths[0]}: its own constants are taken, which are those of the '
-                'data sheets unless the bench ran with a calibration; '
-                '--calibration names others'
+                f'{paths[0]}: its own constants are taken, which are those of the data sheets '
+                'unless the bench ran with a calibration; --calibration names others'
             )
     if omits_delay:
         fit.notes.append(
@@ -351,10 +350,9 @@ def _summary(fit, paths, robot, calibrated):
 
 def _as_text(summary):
     yield (
-        f'{", ".join(summary["logs"])}: {summary["samples"]} samples at '
-        f'{summary["rate"]:.4g} Hz, driven by {summary["by"]}; '
-        f'{summary["additional_shapes"]} shapes of bending beyond those described, '
-        f'steps of {summary["time_step"]:.3g} s'
+        f'{", ".join(summary["logs"])}: {summary["samples"]} samples at {summary["rate"]:.4g} Hz, '
+        f'driven by {summary["by"]}; {summary["additional_shapes"]} shapes of bending beyond '
+        f'those described, steps of {summary["time_step"]:.3g} s'
     )
     for row in summary['resonances']:
         yield (
@@ -414,8 +412,7 @@ def _write(path, fit, log_paths, before, measured, calibration, is_new):
         new_edits = edits_of(before, after, number.path)
         edits += new_edits
         line = (
-            f'{number.path}: {parameters[number.path].value:.6g} before, '
-            f'{number.value:.6g} +- '
+            f'{number.path}: {parameters[number.path].value:.6g} before, {number.value:.6g} +- '
             f'{number.standard_deviation:.2g}, {date.today().isoformat()}, {source}'
         )
         place = new_edits[0].place

@@ -311,8 +311,7 @@ def _as_text(summary):
         for row in summary['resonances']:
             yield (
                 f'  vibrates at {row["frequency"]:.4g} Hz (+-{row["frequency_deviation"]:.1g}), '
-                f'damping {row["ratio"]:.2%} (+-{row["ratio_deviation"]:.1%}), by its '
-                f'{row["way"]}'
+                f'damping {row["ratio"]:.2%} (+-{row["ratio_deviation"]:.1%}), by its {row["way"]}'
             )
     else:
         yield f'{summary["source"]}'
@@ -356,9 +355,8 @@ def _as_text(summary):
     if moves:
         yield (
             f'  in moves: what is left at most in {moves} moves of the nonlinear arm, or more '
-            f'than that; a shaper with more than '
-            f'{MAX_MOVE_SHARE * summary["tolerance"]:.1%} is not '
-            'tried further'
+            f'than that; a shaper with more than {MAX_MOVE_SHARE * summary["tolerance"]:.1%} is '
+            'not tried further'
         )
     elif 'resonances' not in summary:
         yield '  of one pose only: small motions about it; give two or more for moves between them'

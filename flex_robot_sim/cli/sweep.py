@@ -137,9 +137,8 @@ def run(arguments: Namespace) -> int:
     except KeyboardInterrupt:
         progress.clear()
         print(
-            f'flexsim sweep: interrupted; {count_written_runs(folder)} of '
-            f'{len(plan)} runs are kept in '
-            f'{folder}, and the same call goes on.',
+            f'flexsim sweep: interrupted; {count_written_runs(folder)} of {len(plan)} runs are '
+            f'kept in {folder}, and the same call goes on.',
             file=sys.stderr,
         )
         return 130

@@ -31,9 +31,8 @@ class ControllerSettings(Settings):
     )
     bandwidth: float = setting(
         0.0,
-        'bandwidth of each position loop for a rigid arm, in the pose with the '
-        'largest inertia; 0: chosen to hold the arm in all poses; ignored if '
-        'position_gain is set',
+        'bandwidth of each position loop for a rigid arm, in the pose with the largest inertia; '
+        '0: chosen to hold the arm in all poses; ignored if position_gain is set',
         'Hz',
         at_least=0.0,
         at_most=1e4,
@@ -64,10 +63,9 @@ class ControllerSettings(Settings):
     )
     integral_action: float = setting(
         -1.0,
-        'rate of integral action relative to the bandwidth of the loop, against '
-        'unknown payloads and dry friction; 0: none; 0.2 is usual; below 0: with '
-        'default gains only, 0.2 for joints that dry friction or gravity would keep '
-        'off their targets',
+        'rate of integral action relative to the bandwidth of the loop, against unknown payloads '
+        'and dry friction; 0: none; 0.2 is usual; below 0: with default gains only, 0.2 for '
+        'joints that dry friction or gravity would keep off their targets',
         at_least=-1.0,
         at_most=1.0,
         live=True,
@@ -83,9 +81,8 @@ class ControllerSettings(Settings):
     feedback: str = setting('motor', 'controlled side of a flexible joint', choices=FEEDBACKS)
     servo: str = setting(
         'controller',
-        'location of the position and velocity gains: the controller, or the drives '
-        'at every time step; drives requires a controller inside the dynamics process '
-        'and feedback motor',
+        'location of the position and velocity gains: the controller, or the drives at every time '
+        'step; drives requires a controller inside the dynamics process and feedback motor',
         choices=SERVOS,
     )
     state_timeout: float = setting(

@@ -133,9 +133,8 @@ def _add_gear(document, element, values, joint):
     elif values['static_friction'] < joint.friction.coulomb_friction:
         raise document.error(
             element,
-            f'joint "{joint.name}" has a static_friction of '
-            f'{values["static_friction"]:g}, less than the friction of '
-            f'{joint.friction.coulomb_friction:g} in its <dynamics>',
+            f'joint "{joint.name}" has a static_friction of {values["static_friction"]:g}, less '
+            f'than the friction of {joint.friction.coulomb_friction:g} in its <dynamics>',
             'Correct one of them',
         )
     return replace(

@@ -202,9 +202,8 @@ def _material_edits(before, old, link, word):
         if name not in (word, 'GJ')
     ):
         raise UsageError(
-            f'{link.name}.{word} cannot be written: E of its <material> makes other '
-            f'stiffnesses, too. Free {link.name}.stiffness, or describe the link by '
-            'a <section>.'
+            f'{link.name}.{word} cannot be written: E of its <material> makes other stiffnesses, '
+            f'too. Free {link.name}.stiffness, or describe the link by a <section>.'
         )
     return [Edit(flexible, 'E', _text(ratio * _material(before, link.name, 'E')))]
 

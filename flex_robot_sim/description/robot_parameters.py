@@ -262,9 +262,8 @@ def _stations_beyond_beams(description):
                 yield (
                     joint.name,
                     (
-                        f'joint "{joint.name}" would ride at {station:.4g} m on the '
-                        f'beam of link "{joint.parent}", which ends at '
-                        f'{beam.length:.4g} m'
+                        f'joint "{joint.name}" would ride at {station:.4g} m on the beam of link '
+                        f'"{joint.parent}", which ends at {beam.length:.4g} m'
                     ),
                 )
 

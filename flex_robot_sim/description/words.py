@@ -60,10 +60,9 @@ _BOUNDARY = Attribute(
     'choice',
     '',
     'static',
-    'boundary condition of the shapes at the tip. `static`: static shapes first (x^2, '
-    'x^3; x), then clamped-free modes. `free`: clamped-free modes. `mass`, '
-    '`inertia`: modes with the mass, or the mass and inertia, of the bodies beyond '
-    'the tip',
+    'boundary condition of the shapes at the tip. `static`: static shapes first (x^2, x^3; x), '
+    'then clamped-free modes. `free`: clamped-free modes. `mass`, `inertia`: modes with the mass, '
+    'or the mass and inertia, of the bodies beyond the tip',
     choices=('static', 'free', 'mass', 'inertia'),
 )
 

@@ -195,9 +195,8 @@ def report_lines(
     if watch.hard[0] >= MIN_SUBDIVIDED_STEPS and 'parts' not in reported:
         reported.add('parts')
         yield (
-            f'{MIN_SUBDIVIDED_STEPS} steps were taken in parts by {time_of(0):.4g} s: '
-            f'time_step = {settings.time_step:g} s is too long for this motion. Take a '
-            'shorter one'
+            f'{MIN_SUBDIVIDED_STEPS} steps were taken in parts by {time_of(0):.4g} s: time_step = '
+            f'{settings.time_step:g} s is too long for this motion. Take a shorter one'
         )
     is_coarse = watch.coarse[0] > 0.5 * watch.coarse[1] and 'coarse' not in reported
     if is_coarse and watch.coarse[2] >= watch.enough[0]:

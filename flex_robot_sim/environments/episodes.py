@@ -205,8 +205,7 @@ class Episodes:
             or self._observation_size not in (None, values.shape[1])
         ):
             raise UsageError(
-                f'observation returned {_shape_of(values)}: it must be '
-                f'{self._count} x '
+                f'observation returned {_shape_of(values)}: it must be {self._count} x '
                 f'{self._observation_size or "some"} numbers, a row for each arm.'
             )
         return np.clip(values, -MAX_OBSERVATION, MAX_OBSERVATION)

@@ -148,10 +148,9 @@ def design_lqg(
     warning = ''
     if slowest is None:
         warning = (
-            f'no bandwidth from {first_bandwidth:.3g} Hz down holds '
-            f'{arm.description.name} at '
-            f'{low:g} to {high:g} of its stiffness: take a shorter delay, more damping, '
-            'or a narrower range'
+            f'no bandwidth from {first_bandwidth:.3g} Hz down holds {arm.description.name} at '
+            f'{low:g} to {high:g} of its stiffness: take a shorter delay, more damping, or a '
+            'narrower range'
         )
     return LqgDesign(loop, late, sensors, feedback, axes, gains, bandwidth, slowest, warning)
 

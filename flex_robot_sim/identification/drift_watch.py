@@ -160,9 +160,8 @@ class DriftWatch:
             ):
                 change = float(np.median(deviations))
                 return 'warning', (
-                    f'vibrates {abs(change):.1%} {word} than its model in {count} '
-                    f'stops in a row: {cause}; stiffness {(1 + change) ** 2:.3g} of '
-                    'it'
+                    f'vibrates {abs(change):.1%} {word} than its model in {count} stops in a row: '
+                    f'{cause}; stiffness {(1 + change) ** 2:.3g} of it'
                 )
         return 'ok', (
             f'vibrates at {newest.frequency:.4g} Hz, {newest.share - 1:+.1%} from its model'

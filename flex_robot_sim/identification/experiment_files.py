@@ -35,8 +35,7 @@ def trajectory_text(names: tuple[str, ...], trajectory: ExcitationTrajectory) ->
     for k in rows:
         velocity = trajectory.velocity[k] if k != rows[-1] else 0 * trajectory.velocity[k]
         lines.append(
-            f'- {{positions: {_list(trajectory.position[k])}, '
-            f'velocities: {_list(velocity)}, '
+            f'- {{positions: {_list(trajectory.position[k])}, velocities: {_list(velocity)}, '
             f'time_from_start: {_time(trajectory.time[k])}}}'
         )
     return '\n'.join(lines) + '\n'

@@ -417,10 +417,9 @@ def refuse_currents(problem: Problem) -> None:
             1 / MAX_EFFORT_RATIO < factor < MAX_EFFORT_RATIO
         ):
             raise UsageError(
-                f'{problem.sequences[0].name}: the motion of "{name}" needs '
-                f'{factor:.3g} times the efforts that were logged: a current, or '
-                f'another unit? Give --signal effort/{name}=COLUMN*FACTOR [N m], or '
-                '--by motion.'
+                f'{problem.sequences[0].name}: the motion of "{name}" needs {factor:.3g} times '
+                'the efforts that were logged: a current, or another unit? Give --signal '
+                f'effort/{name}=COLUMN*FACTOR [N m], or --by motion.'
             )
 
 
@@ -443,7 +442,6 @@ def refuse_degrees(problem: Problem) -> None:
         )
         if expected * DEGREES / DEGREES_MARGIN < rate < expected * DEGREES * DEGREES_MARGIN:
             raise UsageError(
-                f'{sequence.name}: the gyro on "{link}" turns {rate / expected:.3g} '
-                'times as fast as the arm: these are degrees. Give --signal '
-                f'gyro/{link}/x=COLUMN*deg and so on.'
+                f'{sequence.name}: the gyro on "{link}" turns {rate / expected:.3g} times as fast '
+                f'as the arm: these are degrees. Give --signal gyro/{link}/x=COLUMN*deg and so on.'
             )

@@ -161,8 +161,7 @@ def _measured_sides(logs, arm):
             log = next(log for log in logs if f'position/{name}' not in log.columns)
             raise UsageError(
                 f'{log.path}: says nothing of joint "{name}". '
-                f'{near(f"position/{name}", log.columns)} Give --signal '
-                f'position/{name}=COLUMN.'
+                f'{near(f"position/{name}", log.columns)} Give --signal position/{name}=COLUMN.'
             )
         result.append(sides[0])
     return tuple(result)
@@ -198,8 +197,7 @@ def _channels(logs, arm, sides, has_efforts):
     if not channels:
         raise UsageError(
             f'{logs[0].path}: no column measures how the arm bends. Record '
-            f'{", ".join(candidates[:4]) or "efforts"}, or name the column by '
-            '--signal.'
+            f'{", ".join(candidates[:4]) or "efforts"}, or name the column by --signal.'
         )
     return channels
 
@@ -333,9 +331,8 @@ def _gapless_grids(log, time, notes):
     gaps = np.flatnonzero(steps > MIN_GAP_PERIODS * period)
     if gaps.size:
         notes.append(
-            f'{log.path}: {gaps.size} gaps, the longest of {steps[gaps].max():.3g} s '
-            f'after {time[gaps[np.argmax(steps[gaps])]] - time[0]:.4g} s; the log is cut '
-            'there'
+            f'{log.path}: {gaps.size} gaps, the longest of {steps[gaps].max():.3g} s after '
+            f'{time[gaps[np.argmax(steps[gaps])]] - time[0]:.4g} s; the log is cut there'
         )
     ends = [-1, *gaps.tolist(), time.size - 1]
     discarded = 0.0
@@ -409,9 +406,8 @@ def _check_excitation(sequences, channels):
             continue
         if not spread > MIN_SIGNAL_TO_NOISE * noise or spread < 1e-12:
             raise UsageError(
-                f'{sequences[0].name}: no excitation: "{name}" moves by '
-                f'{spread:.3g}, its noise is {noise:.3g}. Record a motion that '
-                'bends the arm.'
+                f'{sequences[0].name}: no excitation: "{name}" moves by {spread:.3g}, its noise '
+                f'is {noise:.3g}. Record a motion that bends the arm.'
             )
     if (
         all(

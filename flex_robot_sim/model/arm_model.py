@@ -300,8 +300,7 @@ class ArmModel(Serializable):
             ('links', self.frames),
         ]
         heading = (
-            f'ArmModel of "{self.description.name}": '
-            f'{counted(len(self.joint_names), "joint")}, '
+            f'ArmModel of "{self.description.name}": {counted(len(self.joint_names), "joint")}, '
             f'{counted(self.size, "coordinate")}'
         )
         return heading, [

@@ -73,8 +73,7 @@ def build_arm(
     if total > MAX_ELASTIC_COORDINATES:
         raise SettingError(
             f'{description.source} has {total} elastic coordinates, and at most '
-            f'{MAX_ELASTIC_COORDINATES} can be simulated: take fewer segments, '
-            'modes or elements'
+            f'{MAX_ELASTIC_COORDINATES} can be simulated: take fewer segments, modes or elements'
         )
     if not is_known(coupling, COUPLINGS):
         raise SettingError(f'coupling = {coupling!r} must be one of: {", ".join(COUPLINGS)}')

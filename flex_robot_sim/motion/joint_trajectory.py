@@ -86,9 +86,8 @@ class JointTrajectory:
             is_valid = False
         if not is_valid:
             raise SettingError(
-                f'trajectory = {shortened(repr(trajectory), 60)} must be {FORMS}; '
-                f'a pair has times (k,) that rise and positions (k, {n}), finite, '
-                f'of {", ".join(self._names)}'
+                f'trajectory = {shortened(repr(trajectory), 60)} must be {FORMS}; a pair has '
+                f'times (k,) that rise and positions (k, {n}), finite, of {", ".join(self._names)}'
             )
         return SplineTrajectory(times, positions)
 

@@ -39,8 +39,7 @@ class ReferenceFunction:
         n, points = len(self.names), array_or_nan(points)
         if points.shape not in ((n,), (3, n)) or not np.isfinite(points).all():
             raise SettingError(
-                f'{name} must be {n} finite positions, or positions, velocities '
-                f'and accelerations (3, {n}), in this order: '
-                f'{", ".join(self.names)}'
+                f'{name} must be {n} finite positions, or positions, velocities and accelerations '
+                f'(3, {n}), in this order: {", ".join(self.names)}'
             )
         return points if points.ndim == 2 else np.array([points, 0 * points, 0 * points])

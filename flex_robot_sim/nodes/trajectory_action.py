@@ -39,9 +39,8 @@ class TrajectoryActionNode(Node):
         self.parameters = Parameters(self, *TRAJECTORY_ACTION_SETTINGS, known=KNOWN_PARAMETERS)
         if follow_joint_trajectory_type() is None:
             raise SettingError(
-                'control_msgs cannot be imported: install the package '
-                'ros-DISTRO-control-msgs, or send trajectories to the topic '
-                'joint_trajectory'
+                'control_msgs cannot be imported: install the package ros-DISTRO-control-msgs, or '
+                'send trajectories to the topic joint_trajectory'
             )
         when_arm_is_known(self, self.parameters[RobotSettings], self._offer)
 

@@ -209,8 +209,7 @@ class TrajectoryRelay:
             if deviation is not None and deviation > self.max_deviation:
                 raise SettingError(
                     f'shaped, the tool leaves its path by {deviation:.3g} m, more than '
-                    f'max_path_deviation = {self.max_deviation:g}: move slower, or stop at '
-                    'corners'
+                    f'max_path_deviation = {self.max_deviation:g}: move slower, or stop at corners'
                 )
             self.deviation = deviation
         return shaped

@@ -64,9 +64,8 @@ class RepeatedMove:
         expect_kind('motion', motion, Motion, 'a Motion, such as one of minimum_jerk_motion')
         if not motion.end <= number_or_nan(duration) < np.inf:
             raise SettingError(
-                f'duration = {shortened(repr(duration), 60)} of a trial [s] '
-                'must be finite and not shorter than the motion of '
-                f'{motion.end:g} s'
+                f'duration = {shortened(repr(duration), 60)} of a trial [s] must be finite and '
+                f'not shorter than the motion of {motion.end:g} s'
             )
         count = whole('count', count)
         if not 0.0 < number_or_nan(regularization) < 1.0:

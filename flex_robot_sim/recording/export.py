@@ -112,9 +112,8 @@ def _numpy_column(table, name, column):
     longest = max(map(len, column.tolist()), default=0)
     if longest * len(column) > MAX_CHARACTERS:
         raise UsageError(
-            f'{table.topic.name}: the texts of {name} are too long for NumPy, which '
-            'gives each the room of the longest. Take --format csv, or leave the '
-            'topic out by --topics.'
+            f'{table.topic.name}: the texts of {name} are too long for NumPy, which gives each '
+            'the room of the longest. Take --format csv, or leave the topic out by --topics.'
         )
     return np.array([without_zeros(text) for text in column.tolist()], dtype=str)
 

@@ -130,8 +130,7 @@ class RecordingWriter:
         except OSError as error:
             raise UsageError(
                 f'{path}: cannot be written: {error.strerror}. Name '
-                f'{"a new" if is_new else "another"} file in a folder that '
-                'exists.'
+                f'{"a new" if is_new else "another"} file in a folder that exists.'
             ) from error
         self._writer = Writer(self._file, chunk_size=CHUNK_SIZE)
         self._flushed = time.monotonic()

@@ -187,8 +187,7 @@ class _MessageCollector:
             if len(namespaces) > 1:
                 self.notes.append(
                     f'there are several arms in it: this is {self.namespace or "/"}, others are '
-                    f'{", ".join(namespace or "/" for namespace in namespaces[1:])} '
-                    '(--namespace)'
+                    f'{", ".join(namespace or "/" for namespace in namespaces[1:])} (--namespace)'
                 )
         for topic, time, data in reader:
             tally = self.tallies.get(topic)

@@ -73,8 +73,7 @@ def compare(first: RecordedRun, second: RecordedRun) -> RunComparison:
     ]
     if not quantities:
         raise UsageError(
-            f'the two recordings have no joint in common: '
-            f'{", ".join(first.position.names)} and '
+            f'the two recordings have no joint in common: {", ".join(first.position.names)} and '
             f'{", ".join(second.position.names)}.'
         )
     residual_amplitudes = {

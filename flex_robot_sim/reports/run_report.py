@@ -74,8 +74,7 @@ def heading_lines(run: RecordedRun) -> list[str]:
         gravity = -arm.arrays.base_acceleration[3:]
         lines.append(
             f'{len(arm.joint_names)} joints, {arm.size} coordinates{flexible}; coupling '
-            f'{arm.coupling}, gravity '
-            f'{" ".join(f"{value:.4g}" for value in gravity)} m/s2'
+            f'{arm.coupling}, gravity {" ".join(f"{value:.4g}" for value in gravity)} m/s2'
         )
     shaper = run.parameters.get('controller', {}).get('shaper')
     if shaper:

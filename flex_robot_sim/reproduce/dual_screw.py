@@ -126,9 +126,8 @@ def run(progress: Progress, options: Options) -> Reproduction:
         (
             'lengths, sections and masses: see urdf/dual_screw_arm.urdf',
             f'PD of {FREQUENCY[0]:g} Hz for the waist and {FREQUENCY[1]:g} Hz for the other '
-            'joints, '
-            'critically damped, and efforts that carry the weight at the target: slow enough that '
-            'links bend by millimetres, as linear equations assume',
+            'joints, critically damped, and efforts that carry the weight at the target: slow '
+            'enough that links bend by millimetres, as linear equations assume',
             f'implicit midpoint at {STEP_S * 1e3:g} ms for both; no damping in the links',
         ),
         effects,

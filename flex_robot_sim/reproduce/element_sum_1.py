@@ -73,8 +73,7 @@ EXAMPLE = Example(
     'the paper prints no E, I and levels of force and torque',
     (
         f'force {FORCE:g} N and torque {TORQUE:g} N m, turned round at {SWITCH_TIMES[0]:g} s and '
-        'off '
-        f'at {SWITCH_TIMES[1]:g} s',
+        f'off at {SWITCH_TIMES[1]:g} s',
         'a steel bar of 30 x 3 mm on edge, see urdf/element_sum_arm_1.urdf',
     ),
 )

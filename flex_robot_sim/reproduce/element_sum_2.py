@@ -83,9 +83,8 @@ EXAMPLE = Example(
     'photograph of the bench instead of the slope',
     (
         f'torques {TORQUES[0]:g} and {TORQUES[1]:g} N m, turned round at {SWITCH_TIMES[0]:g} s '
-        'and '
-        f'off at {SWITCH_TIMES[1]:g} s, each change within {1e3 * RISE_TIME:g} ms, because jumps '
-        'shake link 2 by more than the motion bends it',
+        f'and off at {SWITCH_TIMES[1]:g} s, each change within {1e3 * RISE_TIME:g} ms, because '
+        'jumps shake link 2 by more than the motion bends it',
         'steel bars of 15 x 2 mm on edge, see urdf/element_sum_arm_2.urdf',
     ),
 )

@@ -167,8 +167,7 @@ def run(progress: Progress, options: Options) -> Reproduction:
             'instrument 45 degrees apart',
             f'joints 4 and 5 swing by {SWING[0]:g} and {SWING[1]:g} rad; after half of the time '
             'the arm moves too',
-            'for dynamics, of which the paper has none: masses of urdf/rcm.urdf, and joints '
-            'under '
+            'for dynamics, of which the paper has none: masses of urdf/rcm.urdf, and joints under '
             f'PD of {FREQUENCY:g} Hz along the same motion, critically damped, {1e3 * STEP_S:g} '
             'ms',
         ),

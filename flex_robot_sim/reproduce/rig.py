@@ -110,9 +110,8 @@ def run(progress: Progress, options: Options) -> Reproduction:
         (
             f'the bench has {FRICTION_FACTOR:g} times the friction and {STIFFNESS_FACTOR:g} times '
             'the bending stiffness of the model',
-            'duty and step rate: the paper transforms force and torque '
-            'into voltage and pulses, and does not say how; figures 17 and 18 show what the '
-            'motors of the model then exert',
+            'duty and step rate: the paper transforms force and torque into voltage and pulses, '
+            'and does not say how; figures 17 and 18 show what the motors of the model then exert',
             'lead, gear, drivers and sensors: see urdf/rig.urdf',
             f'the node of figure 21 at {NODE_FRACTION:g} of the length: the paper does not say '
             'into how many elements the strip is cut',

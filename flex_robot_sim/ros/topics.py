@@ -406,9 +406,8 @@ TRAJECTORY = Topic(
     subscribers=(
         SubscribingNode(
             'controller',
-            'trajectory from the present target; interpolation is linear for '
-            'positions, cubic with velocities, quintic with accelerations; at most '
-            '`max_trajectory_points`',
+            'trajectory from the present target; interpolation is linear for positions, cubic '
+            'with velocities, quintic with accelerations; at most `max_trajectory_points`',
         ),
     ),
     is_command=True,
@@ -434,8 +433,7 @@ SET_POINTS = Topic(
             '`stream_rate`, during a motion or while it receives set points',
             'shaped set points of all joints, with `stream: commands`; '
             '`sensor_msgs/msg/JointState` with `joint_state`, '
-            '`trajectory_msgs/msg/JointTrajectory` of one point with '
-            '`joint_trajectory`',
+            '`trajectory_msgs/msg/JointTrajectory` of one point with `joint_trajectory`',
         ),
     ),
     is_command=True,
@@ -487,9 +485,8 @@ TRAJECTORY_STATUS = Topic(
         PublishingNode(
             'controller',
             'on change',
-            'state of a trajectory with a stamp: `stamp` [ns] and `state`, one of '
-            '`accepted`, `refused`, `replaced` and `completed`; the message gives the '
-            'reason of a refusal',
+            'state of a trajectory with a stamp: `stamp` [ns] and `state`, one of `accepted`, '
+            '`refused`, `replaced` and `completed`; the message gives the reason of a refusal',
         ),
     ),
     subscribers=(
@@ -542,24 +539,21 @@ DIAGNOSTICS = Topic(
         PublishingNode(
             'dynamics',
             '1 Hz',
-            'real-time factor, step times, missed deadlines, dropped time, accepted '
-            'and rejected commands, energy balance, deflection relative to the '
-            'validity limit of the model',
+            'real-time factor, step times, missed deadlines, dropped time, accepted and rejected '
+            'commands, energy balance, deflection relative to the validity limit of the model',
         ),
         PublishingNode(
             'controller',
             '1 Hz',
-            'state (moving, settling, holding), joints that rest off their targets '
-            'with the reason, unsuitable gains, targets, rejected inputs, gaps of the '
-            'joint states, updates at the effort limit, shaper and its added time, '
-            'feedback',
+            'state (moving, settling, holding), joints that rest off their targets with the '
+            'reason, unsuitable gains, targets, rejected inputs, gaps of the joint states, '
+            'updates at the effort limit, shaper and its added time, feedback',
         ),
         PublishingNode(
             'shaper',
             '1 Hz',
-            'number of shaped, forwarded and rejected trajectories, reason of the '
-            'last rejection; added time of the shaper; number of received, rejected, '
-            'late and clipped set points',
+            'number of shaped, forwarded and rejected trajectories, reason of the last rejection; '
+            'added time of the shaper; number of received, rejected, late and clipped set points',
         ),
         PublishingNode(
             'drift',

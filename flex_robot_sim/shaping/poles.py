@@ -55,7 +55,6 @@ def check_mode(frequency: float, ratio: float = 0.0, period: float = 0.0) -> Non
         )
     if period > 0.0 and not frequency * period < 0.5:
         raise SettingError(
-            f'frequency = {frequency:.6g} Hz of a mode is not below half of the '
-            f'{1 / period:.6g} set points per second: send them more often, or '
-            'leave this mode out'
+            f'frequency = {frequency:.6g} Hz of a mode is not below half of the {1 / period:.6g} '
+            'set points per second: send them more often, or leave this mode out'
         )

@@ -58,9 +58,8 @@ class ControlLoop:
             or (np.abs(steps - np.round(steps)) > STEP_TOLERANCE).any()
         ):
             raise SettingError(
-                f'period and delay of a loop, {timing.period:g} and '
-                f'{timing.delay:g} s, must be whole numbers of time steps of {h:g} '
-                's'
+                f'period and delay of a loop, {timing.period:g} and {timing.delay:g} s, must be '
+                f'whole numbers of time steps of {h:g} s'
             )
         if controller is not None and not callable(controller):
             raise SettingError(

@@ -109,9 +109,8 @@ def _refuse_wrong_versions(client, address):
     for worker, version in client.run(_version, on_error='return').items():
         if version != __version__:
             raise UsageError(
-                f'the worker {worker} of {address} has no flex_robot_sim '
-                f'{__version__}. Install it there, for the Python that runs '
-                '`dask worker`.'
+                f'the worker {worker} of {address} has no flex_robot_sim {__version__}. Install '
+                'it there, for the Python that runs `dask worker`.'
             )
 
 

@@ -164,9 +164,8 @@ def _expect_sendable(plan, executor, watch):
         future.result()
     except futures.BrokenExecutor as error:
         raise UsageError(
-            'no process can begin with the function of the runs. Define it in a '
-            'module, or in a program that begins the sweep below `if __name__ == '
-            '"__main__":`.'
+            'no process can begin with the function of the runs. Define it in a module, or in a '
+            'program that begins the sweep below `if __name__ == "__main__":`.'
         ) from error
     except Exception as error:
         if isinstance(error, (futures.CancelledError, SweepError)) or _is_dask_error(error):

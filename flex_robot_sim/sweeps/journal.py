@@ -107,10 +107,8 @@ class Journal:
             ]
             if other_files or self._file.tell():
                 raise UsageError(
-                    f'{self.folder}: there is '
-                    f'{min(other_files, default=RUNS_FILE)} and no '
-                    f'{IDENTITY_FILE}: it is not of a sweep. Name another '
-                    'folder.'
+                    f'{self.folder}: there is {min(other_files, default=RUNS_FILE)} and no '
+                    f'{IDENTITY_FILE}: it is not of a sweep. Name another folder.'
                 ) from None
             with open_atomic(path, 'wb') as file:
                 file.write(_with_checksum(identity, indent=1))
@@ -125,8 +123,7 @@ class Journal:
                 (name for name in identity if written.get(name) != identity[name]), 'version'
             )
             raise UsageError(
-                f'{self.folder} holds another sweep, with another '
-                f'"{differing}" in its '
+                f'{self.folder} holds another sweep, with another "{differing}" in its '
                 f'{IDENTITY_FILE}. Name another folder, or delete this one.'
             )
 
@@ -154,9 +151,8 @@ class Journal:
 
     def _write_error(self, error):
         return UsageError(
-            f'{self.folder}: cannot be written: {error.strerror or error}. '
-            f'{len(self.done)} of {self._total} runs are kept; make room, and the '
-            'same call goes on.'
+            f'{self.folder}: cannot be written: {error.strerror or error}. {len(self.done)} of '
+            f'{self._total} runs are kept; make room, and the same call goes on.'
         )
 
 

@@ -77,9 +77,8 @@ def _loader():
         import trimesh
     except (ImportError, TypeError) as error:  # TypeError: NumPy is too old for it
         raise SettingError(
-            'meshes are left out: trimesh, which reads them, is not installed or '
-            f'needs a newer NumPy than {np.__version__}: pip install --upgrade '
-            'trimesh numpy'
+            'meshes are left out: trimesh, which reads them, is not installed or needs a newer '
+            f'NumPy than {np.__version__}: pip install --upgrade trimesh numpy'
         ) from error
     return trimesh.load
 

@@ -25,9 +25,8 @@ REFUSAL_TEXT = 'Open the address that the program has printed: it holds the toke
 # a redirect by status code would count as part of the navigation from elsewhere, for which
 # browsers hold back a strict cookie
 SIGN_IN_PAGE = (
-    '<!doctype html><meta charset="utf-8">'
-    '<meta http-equiv="refresh" content="0; url=/">'
-    '<title>flexsim</title>'
+    '<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0; '
+    'url=/"><title>flexsim</title>'
 )
 
 

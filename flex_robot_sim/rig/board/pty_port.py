@@ -167,8 +167,7 @@ class PtyPort:
         except OSError as error:
             raise UsageError(
                 f'{self.link} belongs to an emulator that runs, process '
-                f'{owner[1] if owner else "unknown"}. Stop it, or give another '
-                '--link.'
+                f'{owner[1] if owner else "unknown"}. Stop it, or give another --link.'
             ) from error
         self._check_link()
         os.ftruncate(lock, 0)

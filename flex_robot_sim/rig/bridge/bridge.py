@@ -196,8 +196,7 @@ class RigBridge:
         unhomed_joints = self.unhomed_joints
         if unhomed_joints:
             return (
-                'armed: commands move the motors. Not homed: '
-                f'{" and ".join(unhomed_joints)}, so '
+                f'armed: commands move the motors. Not homed: {" and ".join(unhomed_joints)}, so '
                 'that positions count from where the board booted. Disarm and call zero'
             )
         return 'armed: commands move the motors'

@@ -91,8 +91,7 @@ class MotorStep(Step):
     def about(self) -> str:
         """Instructions for the user."""
         return (
-            f'The slide will run {len(RUN_LEVELS)} times for '
-            f'{SPIN_UP_TIME + RUN_TIME:.1f} s, at '
+            f'The slide will run {len(RUN_LEVELS)} times for {SPIN_UP_TIME + RUN_TIME:.1f} s, at '
             f'{self._no_load_speed() * 1e3:.0f} mm/s or less, then push against a clamp. Keep '
             'clear. Any key stops it. Without a current monitor on the bridge, type skip.'
         )
@@ -171,9 +170,8 @@ class MotorStep(Step):
         applied = float(sample.duty.mean())
         if abs(applied - duty) > 1e-3:
             raise CalibrationError(
-                f'the board applied a duty of {applied:.2g} instead of '
-                f'{duty:g}. A limit switch, a soft limit or DUTY_MAX is in '
-                'the way'
+                f'the board applied a duty of {applied:.2g} instead of {duty:g}. A limit switch, '
+                'a soft limit or DUTY_MAX is in the way'
             )
         if is_held and abs(moved) > MAX_CLAMP_SLIP:
             raise CalibrationError(f'the clamp gave way by {abs(moved) * 1e3:.2g} mm. Fasten it')

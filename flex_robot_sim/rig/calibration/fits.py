@@ -146,9 +146,8 @@ def fit_sensor(
     if (shares <= 0.005).any() or (shares >= 0.995).any():
         rail = 'open' if shares.max() >= 0.995 else 'shorted'
         raise CalibrationError(
-            f'{name}: the converter reads {shares.min():.3f} to '
-            f'{shares.max():.3f} of its range: the sensor is {rail}. Check its '
-            'wires.'
+            f'{name}: the converter reads {shares.min():.3f} to {shares.max():.3f} of its range: '
+            f'the sensor is {rail}. Check its wires.'
         )
     if np.ptp(shares) < NOISE_MARGIN * noise:
         raise CalibrationError(
@@ -167,23 +166,20 @@ def fit_sensor(
     slopes = gain + 2 * curve * np.array([places[0], 0.0, places[-1]])
     if flat <= 0 or slopes.min() * slopes.max() <= 0:
         raise CalibrationError(
-            f'{name}: the resistance does not rise or fall all along from '
-            f'{places[0]:.3g} to {places[-1]:.3g} 1/m. Measure again; a sensor '
-            'that answers to one direction only must be bent before it is '
-            'glued.'
+            f'{name}: the resistance does not rise or fall all along from {places[0]:.3g} to '
+            f'{places[-1]:.3g} 1/m. Measure again; a sensor that answers to one direction only '
+            'must be bent before it is glued.'
         )
     if scatter > LINE_TOLERANCE * np.ptp(resistance):
         raise CalibrationError(
-            f'{name}: readings are {scatter / np.ptp(resistance):.1%} of '
-            'their range off a smooth curve. The sensor creeps or slips, or a '
-            'load is not what it was said to be.'
+            f'{name}: readings are {scatter / np.ptp(resistance):.1%} of their range off a smooth '
+            'curve. The sensor creeps or slips, or a load is not what it was said to be.'
         )
     deviations = scatter * math.sqrt(np.linalg.inv(powers.T @ powers)[1, 1])
     if deviations > GAIN_TOLERANCE * abs(factors[1]):
         raise CalibrationError(
-            f'{name}: the gain is only known to '
-            f'{deviations / abs(factors[1]):.1%}, and {GAIN_TOLERANCE:.0%} is '
-            'needed. Take larger loads, or more of them.'
+            f'{name}: the gain is only known to {deviations / abs(factors[1]):.1%}, and '
+            f'{GAIN_TOLERANCE:.0%} is needed. Take larger loads, or more of them.'
         )
     deviation = math.hypot(
         noise * divider_resistance / (1 - shares.mean()) ** 2, _residual_deviation(residuals, 3)

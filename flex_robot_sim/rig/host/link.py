@@ -360,8 +360,7 @@ class RigLink:
         done = (LinkState.READY, LinkState.READ_ONLY)
         if not self.wait_until(lambda: self._session.phase in done, self.settings.hello_timeout):
             raise RigError(
-                f'{self.name}: no board answers within '
-                f'{self.settings.hello_timeout:g} s. Look at the power of the board, '
-                f'the cable, and the baud rate {self.settings.baud}.'
-                f'{self._set_up_error}'
+                f'{self.name}: no board answers within {self.settings.hello_timeout:g} s. Look at '
+                'the power of the board, the cable, and the baud rate '
+                f'{self.settings.baud}.{self._set_up_error}'
             )

@@ -372,9 +372,8 @@ def _check_link_owner(name):
     if folder.st_mode & 0o022 and link.st_uid not in (0, os.getuid(), folder.st_uid):
         raise PermissionError(
             errno.EXDEV,
-            f'this link is of another user, {_user(link.st_uid)}, '
-            'in a folder that all users may write to. Give the name of the '
-            'device',
+            f'this link is of another user, {_user(link.st_uid)}, in a folder that all users may '
+            'write to. Give the name of the device',
             name,
         )
 
