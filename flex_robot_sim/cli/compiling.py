@@ -9,11 +9,6 @@ from flex_robot_sim.dynamics.parallel_warmup import progress
 from flex_robot_sim.jit.compiled import must_compile, why_compiling
 
 
-def compilation_progress() -> str:
-    """Return how many of the functions of a step are compiled."""
-    return '{} of {} functions'.format(*progress())
-
-
 @contextlib.contextmanager
 def show_compilation() -> Iterator[None]:
     """Print why compilation is needed, and on a terminal its progress; nothing if it is not."""
@@ -21,5 +16,5 @@ def show_compilation() -> Iterator[None]:
         yield
         return
     print(why_compiling(), file=sys.stderr)
-    with show_progress('compiling', 0.0, compilation_progress):
+    with show_progress('compiling', 0.0, lambda: '{} of {} functions'.format(*progress())):
         yield

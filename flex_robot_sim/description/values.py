@@ -165,10 +165,6 @@ def _read_attribute(document, element, name, attribute):
     return _READERS[attribute.kind](document, element, name, attribute, text)
 
 
-def _read_name(_document, _element, _name, _attribute, text):
-    return text
-
-
 def _read_number(document, element, name, attribute, text):
     value = _read_finite(document, element, name, attribute, text)
     bound = violated_bound(value, attribute)
@@ -277,7 +273,7 @@ def _remedy(text, usual):
 
 
 _READERS = {
-    'name': _read_name,
+    'name': lambda *arguments: arguments[-1],  # the text
     'number': _read_number,
     'vector': _read_vector,
     'axis': _read_axis,

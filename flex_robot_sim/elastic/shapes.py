@@ -150,8 +150,9 @@ def _static_basis(strain_order, length, count):
 
 def _powers_and_modes(powers, modes, length, x, order):
     xi = np.asarray(x) / length
-    columns = [_power(xi, power, order)[:, None] for power in powers]
-    return np.hstack([*columns, modes(xi, order)]) / length**order
+    # xi^power, differentiated
+    columns = [float(perm(power, order)) * xi ** max(power - order, 0) for power in powers]
+    return np.column_stack([*columns, modes(xi, order)]) / length**order
 
 
 class _CachedBasis:
@@ -213,11 +214,6 @@ def _free_modes(strain_order, count):
         return partial(rod_modes, roots), roots.max(initial=0.0)
     roots, factors = bending_roots(count)
     return partial(bending_modes, roots, factors), roots.max(initial=0.0)
-
-
-def _power(xi, power, order):
-    """Differentiate xi^power."""
-    return float(perm(power, order)) * xi ** max(power - order, 0)
 
 
 def _stations(direction, max_lambda):

@@ -222,7 +222,10 @@ class WrenchDae:
                 add_block(row + 12, row + 12, -link.E)
                 rhs[row + 12 : row + 12 + n] = link.b - force[self.arm.elastic_coordinates(i)]
         matrix = self._matrix(blocks)
-        solution = _solve_refined(matrix, rhs)
+        # one iterative refinement, because wrenches and accelerations differ in scale
+        factors = splu(matrix)
+        solution = factors.solve(rhs)
+        solution = solution + factors.solve(rhs - matrix @ solution)
         return self._unpack(solution, attachments, biases, force, matrix)
 
     def _matrix(self, blocks):
@@ -388,13 +391,6 @@ def _cross_sum(products):
 def _entry_indices(rows, columns):
     """Row and column indices of all entries of a block."""
     return np.repeat(np.arange(rows), columns), np.tile(np.arange(columns), rows)
-
-
-def _solve_refined(matrix, rhs):
-    """Solve with one iterative refinement, because wrenches and accelerations differ in scale."""
-    factors = splu(matrix)
-    solution = factors.solve(rhs)
-    return solution + factors.solve(rhs - matrix @ solution)
 
 
 def _adjoint_inverse(R, p):

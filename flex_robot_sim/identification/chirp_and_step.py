@@ -103,16 +103,10 @@ def effort_of_table(path: str | Path, joint_names: Sequence[str]) -> Callable[[f
             f'{", ".join(joint_names)}, each once, all finite'
         )
     times = table[:, header.index('time')]
-    columns = [header.index(name) if name in header else None for name in joint_names]
-
-    def effort(t):
-        return np.array(
-            [
-                0.0
-                if column is None
-                else np.interp(t, times, table[:, column], left=0.0, right=0.0)
-                for column in columns
-            ]
-        )
-
-    return effort
+    efforts = [
+        table[:, header.index(name)] if name in header else np.zeros(len(times))
+        for name in joint_names
+    ]
+    return lambda t: np.array(
+        [np.interp(t, times, values, left=0.0, right=0.0) for values in efforts]
+    )

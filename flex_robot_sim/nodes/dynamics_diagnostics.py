@@ -44,7 +44,8 @@ class DynamicsDiagnostics:
         sender_problem = self._senders.check()
         if sender_problem and level != 'error':
             level, message = 'warning', sender_problem
-        node_count = self._count_same_name()
+        own_name = self._node.get_name(), self._node.get_namespace()
+        node_count = self._node.get_node_names_and_namespaces().count(own_name)
         if node_count > 1:
             name = self._node.get_fully_qualified_name()
             level, message = 'error', f'{node_count} nodes are called {name}: stop all but one'
@@ -52,8 +53,3 @@ class DynamicsDiagnostics:
                 log(self._node, 'error', message)
         self._has_logged_same_name, self._published_state = node_count > 1, str(values['state'])
         return self._loop.simulation.arm.description.name, level, message, values
-
-    def _count_same_name(self):
-        """Return the number of nodes with the name of this node."""
-        own_name = self._node.get_name(), self._node.get_namespace()
-        return self._node.get_node_names_and_namespaces().count(own_name)

@@ -45,14 +45,13 @@ class ViewRemote:
         self._clients = {
             command: make_client(node, service) for command, service in SERVICES.items()
         }
-        self._setters = {
-            name: node.create_client(SetParameters, f'{name}/set_parameters')
-            for name in READ_PARAMETERS
-        }
-        self._getters = {
-            name: node.create_client(GetParameters, f'{name}/get_parameters')
-            for name in READ_PARAMETERS
-        }
+        self._setters, self._getters = (
+            {name: node.create_client(kind, f'{name}/{word}') for name in READ_PARAMETERS}
+            for kind, word in (
+                (SetParameters, 'set_parameters'),
+                (GetParameters, 'get_parameters'),
+            )
+        )
         self._reference = advertise(node, topics.REFERENCE)
         self._push = advertise(node, topics.PUSH)
         self._pending: list[tuple[Client, Any, float, Callable[[Any], object], str]] = []

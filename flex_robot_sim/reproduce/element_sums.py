@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -78,14 +77,19 @@ def reproduce_example(example: Example, progress: Progress, options: Options) ->
     runs, figures, results = simulate_methods(
         arm, example.effort, seconds, progress, options.runs_formulations
     )
-    errors = {
-        curve.name: method_errors(runs, partial(curve.values, arm)) for curve in example.curves
-    }
+    # largest differences from the conventional method, over the range: coarse and fine
+    errors: dict[str, list[float]] = {}
     charts = [make_input_chart(arm, example.effort, seconds, *row) for row in example.inputs]
-    charts += [
-        make_chart(curve.title, curve.label, runs, partial(curve.values, arm))
-        for curve in example.curves
-    ]
+    for curve in example.curves:
+        values = {method: curve.values(arm, run) for method, run in runs.items()}
+        errors[curve.name] = [
+            curve_error(values[METHODS[0]], values[method]) for method in METHODS[1:]
+        ]
+        curves = tuple(
+            Curve(method, runs[method].time, values[method], *style)
+            for method, style in zip(runs, LINE_STYLES)
+        )
+        charts.append(Chart(curve.title, 'time [s]', curve.label, curves))
     return Reproduction(
         (Figure(*example.figures, tuple(charts)),),
         tuple(comparisons(example, arm, errors, seconds)),
@@ -285,28 +289,3 @@ def make_input_chart(
         [effort(t, zero_state, zero_state)[arm.joint_names.index(joint)] for t in times]
     )
     return Chart(title, 'time [s]', label, (Curve(joint, times, values, 4),))
-
-
-def make_chart(
-    title: str, label: str, runs: Mapping[str, Run], values: Callable[[Run], np.ndarray]
-) -> Chart:
-    """Return the chart of one curve for each method; `values` computes it from a Run."""
-    return Chart(
-        title,
-        'time [s]',
-        label,
-        tuple(
-            Curve(name, run.time, values(run), *style)
-            for (name, run), style in zip(runs.items(), LINE_STYLES)
-        ),
-    )
-
-
-def method_errors(runs: Mapping[str, Run], curve: Callable[[Run], np.ndarray]) -> list[float]:
-    """
-    Return the largest difference from the conventional method, over the range, coarse and fine.
-
-    :param curve: computes a curve (k,) from a Run.
-    """
-    conventional = curve(runs[METHODS[0]])
-    return [curve_error(conventional, curve(runs[method])) for method in METHODS[1:]]

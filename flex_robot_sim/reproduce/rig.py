@@ -94,7 +94,10 @@ def run(progress: Progress, options: Options) -> Reproduction:
                 PAPER_FORMULATIONS, 'instead of the model; dry friction is smoothed'
             ),
         )
-        frictionless = experiment._replace(arm=load(frictionless_text()))
+        text = shipped_robots()['rig'].read_text(encoding='utf-8')
+        frictionless = experiment._replace(
+            arm=load(re.sub('friction="[^"]*"', 'friction="0"', text))
+        )
         frictionless_error = error_by_kind(
             model,
             *(compare_with_model(frictionless, name).run for name in ('recursion', 'wrench_dae')),
@@ -213,20 +216,15 @@ def numbers(samples: BenchAndModel, frictionless_error: float | None) -> Iterato
 
 def make_figure(samples: BenchAndModel) -> Figure:
     """Return figures 17 to 22."""
-    charts = [
-        Chart(
-            'Fig. 17: force on the slide',
-            'time [s]',
-            'force [N]',
-            (Curve('motor of the model', samples.time, samples.efforts[:, 0], 4),),
-        ),
-        Chart(
-            'Fig. 18: torque on the revolute joint',
-            'time [s]',
-            'torque [N m]',
-            (Curve('motor of the model', samples.time, samples.efforts[:, 1], 4),),
-        ),
-    ]
+    charts = []
+    for k, (title, label) in enumerate(
+        (
+            ('Fig. 17: force on the slide', 'force [N]'),
+            ('Fig. 18: torque on the revolute joint', 'torque [N m]'),
+        )
+    ):
+        effort = Curve('motor of the model', samples.time, samples.efforts[:, k], 4)
+        charts.append(Chart(title, 'time [s]', label, (effort,)))
     for k, (title, label) in enumerate(
         (
             ('Fig. 19: prismatic joint', 'displacement [m]'),
@@ -235,17 +233,9 @@ def make_figure(samples: BenchAndModel) -> Figure:
             ('Fig. 22: tip of the strip', 'flexural displacement [m]'),
         )
     ):
-        charts.append(
-            Chart(
-                title,
-                'time [s]',
-                label,
-                (
-                    Curve('bench', samples.time, samples.bench[:, k], 4),
-                    Curve('simulation', samples.time, samples.model[:, k], 1, 1),
-                ),
-            )
-        )
+        bench = Curve('bench', samples.time, samples.bench[:, k], 4)
+        simulation = Curve('simulation', samples.time, samples.model[:, k], 1, 1)
+        charts.append(Chart(title, 'time [s]', label, (bench, simulation)))
     return Figure('figures_17_to_22', 'The bench, emulated, against its model', tuple(charts))
 
 
@@ -262,12 +252,6 @@ def bench_text() -> str:
         assert old in text, old
         text = text.replace(old, new)
     return text
-
-
-def frictionless_text() -> str:
-    """Return the URDF text of the shipped rig without dry friction in its joints."""
-    text = shipped_robots()['rig'].read_text(encoding='utf-8')
-    return re.sub('friction="[^"]*"', 'friction="0"', text)
 
 
 def select_moves(seconds: float | None) -> list[Move]:

@@ -1,6 +1,5 @@
 """Firmware files: sources, build, and addresses of symbols."""
 
-import contextlib
 import fcntl
 import os
 import shutil
@@ -46,7 +45,8 @@ def build(target: str = 'emulation', sources: Path | None = None) -> Path:
         raise RigError(problem)
     sources = Path(sources or share_folder() / 'firmware')
     folder = _build_folder(sources)
-    with _locked(folder / '.lock'):
+    with open(folder / '.lock', 'a') as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
         result = subprocess.run(
             ['make', '-s', '-C', sources, target, f'BUILD={folder}'],
             capture_output=True,
@@ -106,10 +106,3 @@ def _build_folder(sources):
             f'{folder} cannot be made: {error.strerror}. Make it writable, or set XDG_CACHE_HOME.'
         ) from error
     return folder
-
-
-@contextlib.contextmanager
-def _locked(path):
-    with open(path, 'a') as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield

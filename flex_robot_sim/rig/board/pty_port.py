@@ -44,14 +44,9 @@ class PtyPort:
         self._slave: int | None = None
         self.plug()
 
-    @property
-    def is_plugged(self) -> bool:
-        """Whether the terminal exists."""
-        return self._master is not None
-
     def plug(self) -> None:
         """Open a new terminal and point the link to it."""
-        if self.is_plugged:
+        if self._master is not None:
             return
         self._master, self._slave = master, slave = os.openpty()
         # raw mode before a host connects, or the first bytes are echoed; an open slave avoids

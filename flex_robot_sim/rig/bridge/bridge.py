@@ -192,7 +192,10 @@ class RigBridge:
         self._take_limits()
         self.commands.forget()
         self.link.arm()
-        self._wait_until_armed()
+        # wait until telemetry reports ARMED, before a client sends a target
+        end = time.monotonic() + ARMED_TIMEOUT
+        while self.board_state != State.ARMED and time.monotonic() < end:
+            time.sleep(1e-3)
         unhomed_joints = self.unhomed_joints
         if unhomed_joints:
             return (
@@ -203,12 +206,6 @@ class RigBridge:
 
     def _take_limits(self):
         self.drives.set_board_limits(*board_limits(self.link.read_parameter))
-
-    def _wait_until_armed(self):
-        """Wait until telemetry reports ARMED, before a client sends a target."""
-        end = time.monotonic() + ARMED_TIMEOUT
-        while self.board_state != State.ARMED and time.monotonic() < end:
-            time.sleep(1e-3)
 
     def zero(self) -> str:
         """

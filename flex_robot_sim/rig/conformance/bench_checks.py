@@ -49,25 +49,12 @@ def temporary_parameter(host: Host, parameter: Parameter, value: int) -> Iterato
 def homing_finds_the_switch_and_gives_the_origin(host: Host) -> None:
     host.back_end.reset(start=(0.006, -1.45))
     host.hello()
-    host.stream()
-    host.accepted(wire.Arm())
+    host.stream_armed()
     bench, parts = host.back_end.bench, host.back_end.bench.parts
-    for joint, home, origin, counts, scale in (
-        (
-            Joint.SLIDE,
-            Input.SLIDE_HOMED,
-            Parameter.SLIDE_HOME_COUNTS,
-            'slide_counts',
-            parts.counts_per_metre,
-        ),
-        (
-            Joint.TURN,
-            Input.TURN_HOMED,
-            Parameter.TURN_HOME_COUNTS,
-            'turn_counts',
-            parts.counts_per_radian,
-        ),
-    ):
+    scales = parts.counts_per_metre, parts.counts_per_radian
+    for joint, scale in zip((Joint.SLIDE, Joint.TURN), scales):
+        home, origin = Input[f'{joint.name}_HOMED'], Parameter[f'{joint.name}_HOME_COUNTS']
+        counts = f'{joint.name.lower()}_counts'
         begin = len(host.telemetry)
         host.accepted(wire.Home(joint))
         done = host.keep_alive(8000, lambda host: host.now.state != State.HOMING)
@@ -100,8 +87,7 @@ def homing_finds_the_switch_and_gives_the_origin(host: Host) -> None:
 @check(bench='switches that close')
 def switch_that_bounces_is_not_the_origin(host: Host) -> None:
     switches = host.back_end.bench.faults.closed_lower
-    host.stream()
-    host.accepted(wire.Arm())
+    host.stream_armed()
     for joint, home in ((Joint.SLIDE, Input.SLIDE_HOMED), (Joint.TURN, Input.TURN_HOMED)):
         host.accepted(wire.Home(joint))
         for _ in range(4):
@@ -294,8 +280,7 @@ def counts_follow_the_slide_further_than_a_register_of_16_bits(host: Host) -> No
 
 @check(bench='a slide that jams')
 def stalled_motor_latches_and_moving_one_does_not(host: Host) -> None:
-    host.stream()
-    host.accepted(wire.Arm())
+    host.stream_armed()
     host.drive(1000, duty=0.5)
     expect_equal(host.now.state, State.ARMED, 'state in motion')
     host.back_end.bench.faults.jammed = True
@@ -306,8 +291,7 @@ def stalled_motor_latches_and_moving_one_does_not(host: Host) -> None:
 @check(bench='a slide that jams')
 def too_much_current_latches(host: Host) -> None:
     host.accepted(wire.Param(Access.WRITE, Parameter.CURRENT_MAX, 500))
-    host.stream()
-    host.accepted(wire.Arm())
+    host.stream_armed()
     host.back_end.bench.faults.jammed = True
     host.drive(100, duty=0.39, until=latched)
     expect_fault(host, Fault.OVERCURRENT)
@@ -349,8 +333,7 @@ def set_point_in_a_profile_only_keeps_it_alive(host: Host) -> None:
 
 @check(moves=True)
 def motor_obeys_signs(host: Host) -> None:
-    host.stream()
-    host.accepted(wire.Arm())
+    host.stream_armed()
     for duty in (0.5, -0.5):
         before = host.now.slide_counts
         host.drive(600, duty=duty)

@@ -204,6 +204,11 @@ class Host:
             self.wait(1)
         return self.now
 
+    def stream_armed(self) -> None:
+        """Request telemetry, and arm the board."""
+        self.stream()
+        self.accepted(wire.Arm())
+
     def fresh(self) -> wire.Telemetry:
         """Return telemetry of a step that starts after this call."""
         self.wait(2)

@@ -236,8 +236,7 @@ def motors_stop_within_100_ms_of_silence_and_stay_off(host: Host) -> None:
 
 @check(moves=True)
 def nothing_but_a_set_point_feeds_the_watchdog(host: Host) -> None:
-    host.stream()
-    host.accepted(wire.Arm())
+    host.stream_armed()
     for k in range(30):
         host.wait(5, encode(wire.Setpoint(Mode.ALIVE, 0, 0, 50), host.session % 255 + 1, k))
         host.wait(
@@ -250,8 +249,7 @@ def nothing_but_a_set_point_feeds_the_watchdog(host: Host) -> None:
 
 @check(moves=True)
 def set_point_holds_for_its_validity(host: Host) -> None:
-    host.stream()
-    host.accepted(wire.Arm())
+    host.stream_armed()
     host.wait(1, host.alive())
     host.telemetry.clear()
     host.wait(60, host.setpoint(0.03, validity=20))
@@ -264,8 +262,7 @@ def set_point_holds_for_its_validity(host: Host) -> None:
 
 @check(moves=True)
 def old_set_point_is_not_taken(host: Host) -> None:
-    host.stream()
-    host.accepted(wire.Arm())
+    host.stream_armed()
     host.wait(3, host.setpoint(0.03))
     newest = host.last_setpoint
     for back in (0, 1, 5, 32768):
@@ -297,8 +294,7 @@ def disarm_and_estop_take_the_outputs_off_at_once(host: Host) -> None:
 
 @check(moves=True)
 def new_session_disarms(host: Host) -> None:
-    host.stream()
-    host.accepted(wire.Arm())
+    host.stream_armed()
     host.drive(30, duty=0.05)
     host.hello()
     host.stream()
@@ -307,8 +303,7 @@ def new_session_disarms(host: Host) -> None:
 
 @check(moves=True)
 def arming_begins_with_an_arm_that_stands(host: Host) -> None:
-    host.stream()
-    host.accepted(wire.Arm())
+    host.stream_armed()
     host.drive(20, duty=0.05)
     host.accepted(wire.Disarm())
     host.telemetry.clear()

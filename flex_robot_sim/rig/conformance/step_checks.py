@@ -40,8 +40,7 @@ def step_rate_follows_its_ramp(host: Host) -> None:
 # at this rate the swinging arm pulls the stepper along, and moves on when the board disarms
 @check(bench='an arm that may fly')
 def step_position_is_that_of_the_start_of_the_step(host: Host) -> None:
-    host.stream()
-    host.accepted(Arm())
+    host.stream_armed()
     host.wait(2, host.alive())
     host.telemetry.clear()
     host.drive(80, step_rate=2500.0)
@@ -60,8 +59,7 @@ def step_position_is_that_of_the_start_of_the_step(host: Host) -> None:
 
 @check(bench='a stepper that slips')
 def lost_steps_latch(host: Host) -> None:
-    host.stream()
-    host.accepted(Arm())
+    host.stream_armed()
     host.drive(100, step_rate=100.0)
     host.back_end.bench.faults.weak_stepper = 0.01
     host.back_end.bench.push_tip(1.0)

@@ -63,8 +63,7 @@ def estop_is_taken_in_a_read_only_session_which_cannot_clear_it(host: Host) -> N
 
 @check(moves=True)
 def estop_adds_itself_to_a_fault_and_only_arm_after_clear_moves_again(host: Host) -> None:
-    host.stream()
-    host.accepted(wire.Arm())
+    host.stream_armed()
     host.drive(30, duty=0.05)
     host.wait(2 * WATCHDOG)
     host.command(wire.Estop())
@@ -88,8 +87,7 @@ def estop_adds_itself_to_a_fault_and_only_arm_after_clear_moves_again(host: Host
 def hello_of_another_version_stops_motion_and_cannot_begin_it_again(host: Host) -> None:
     for other in ({'major': wire.MAJOR + 1}, {'schema_crc': wire.SCHEMA_CRC ^ 1}):
         host.hello()
-        host.stream()
-        host.accepted(wire.Arm())
+        host.stream_armed()
         host.drive(30, duty=0.05)
         host.hello(**other)
         host.stream()
@@ -106,8 +104,7 @@ def replay_of_a_session_touches_nothing_in_the_one_that_runs(host: Host) -> None
     first, second = ((host.last_command + k) % 65536 for k in (5, 6))
     recorded = [host.encode(wire.Arm(), first), *setpoints, host.encode(wire.Disarm(), second)]
     host.hello()
-    host.stream()
-    host.accepted(wire.Arm())
+    host.stream_armed()
     host.wait(2, host.alive())
     since = stamp_of(host, host.last_setpoint)
     host.telemetry.clear()

@@ -71,7 +71,7 @@ class ShapeEstimator:
             return EstimatedShape(np.full(len(self._basis), np.nan), *np.full((2, 3), np.nan))
         inverse = self._basis @ np.linalg.pinv(weighted)
         elastic = inverse @ (curvatures[is_valid] / self.deviation[is_valid])
-        tip, deviation = self._tip @ elastic, _norms(self._tip @ inverse)
+        tip, deviation = self._tip @ elastic, np.sqrt(((self._tip @ inverse) ** 2).sum(axis=1))
         tip[self._is_unobserved] = deviation[self._is_unobserved] = np.nan
         return EstimatedShape(elastic, tip, deviation)
 
@@ -139,7 +139,3 @@ def checked_deviations(values: ArrayLike, count: int) -> np.ndarray:
     if not (np.isfinite(values).all() and (values > 0).all()):
         raise SettingError('standard deviations must be finite and > 0')
     return values
-
-
-def _norms(rows):
-    return np.sqrt((rows**2).sum(axis=1))

@@ -97,42 +97,34 @@ FAULTS = {
         'make the bench safe, release the button, then clear',
         'after the button is released',
     ),
-    Fault.LIMIT_SLIDE: FaultText(
-        'a limit switch of the slide closed, or a profile ran into a limit',
-        MOVING_ONLY,
-        'clear, arm and move away; the board stops motion towards the limit',
-        IMMEDIATELY,
-    ),
-    Fault.LIMIT_TURN: FaultText(
-        'a limit switch of the turn closed, or a profile ran into a limit',
-        MOVING_ONLY,
-        'clear, arm and move away; the board stops motion towards the limit',
-        IMMEDIATELY,
-    ),
-    Fault.ADC_ROOT: FaultText(
-        'the root flex sensor was at a rail for ADC_TIME',
-        ALWAYS,
-        'check the divider for an open or a short circuit, or remove the sensor from ADC_WATCH',
-        'after the reading leaves the rail',
-    ),
-    Fault.ADC_TIP: FaultText(
-        'the tip flex sensor was at a rail for ADC_TIME',
-        ALWAYS,
-        'check the divider for an open or a short circuit, or remove the sensor from ADC_WATCH',
-        'after the reading leaves the rail',
-    ),
-    Fault.ENCODER_SLIDE: FaultText(
-        'the count of the slide jumped by more than ENCODER_JUMP in a control step',
-        ALWAYS,
-        'check the shield and the plug of the encoder, then home again',
-        IMMEDIATELY,
-    ),
-    Fault.ENCODER_TURN: FaultText(
-        'the count of the turn jumped by more than ENCODER_JUMP in a control step',
-        ALWAYS,
-        'check the shield and the plug of the encoder, then home again',
-        IMMEDIATELY,
-    ),
+    **{
+        fault: FaultText(
+            f'a limit switch of the {joint} closed, or a profile ran into a limit',
+            MOVING_ONLY,
+            'clear, arm and move away; the board stops motion towards the limit',
+            IMMEDIATELY,
+        )
+        for fault, joint in ((Fault.LIMIT_SLIDE, 'slide'), (Fault.LIMIT_TURN, 'turn'))
+    },
+    **{
+        fault: FaultText(
+            f'the {place} flex sensor was at a rail for ADC_TIME',
+            ALWAYS,
+            'check the divider for an open or a short circuit, or remove the sensor from '
+            'ADC_WATCH',
+            'after the reading leaves the rail',
+        )
+        for fault, place in ((Fault.ADC_ROOT, 'root'), (Fault.ADC_TIP, 'tip'))
+    },
+    **{
+        fault: FaultText(
+            f'the count of the {joint} jumped by more than ENCODER_JUMP in a control step',
+            ALWAYS,
+            'check the shield and the plug of the encoder, then home again',
+            IMMEDIATELY,
+        )
+        for fault, joint in ((Fault.ENCODER_SLIDE, 'slide'), (Fault.ENCODER_TURN, 'turn'))
+    },
     Fault.LOST_STEPS: FaultText(
         'encoder and step count of the turn differ by more than LOST_STEPS',
         MOVING_ONLY,
