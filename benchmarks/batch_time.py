@@ -9,8 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 import flex_robot_sim as frs
-from benchmarks.timing import in_turns, median_ratio
-from flex_robot_sim.control.gains import fitting_gains
+from benchmarks.timing import holding_gains, in_turns, median_ratio
 
 ARMS, STEPS = 64, 100
 
@@ -18,7 +17,7 @@ ARMS, STEPS = 64, 100
 def measure(quick=False):
     """Return the figures of this page."""
     arm = frs.load('two_link')
-    gains = fitting_gains(arm)
+    gains = holding_gains(arm)
     alone = [frs.Simulation(arm) for _ in range(ARMS)]
     for simulation in alone:
         simulation.hold(np.zeros(simulation.effort.size), *gains)

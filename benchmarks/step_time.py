@@ -7,8 +7,7 @@ Time of one evaluation and of one step.
 import numpy as np
 
 import flex_robot_sim as frs
-from benchmarks.timing import in_turns, median_ratio
-from flex_robot_sim.control.gains import fitting_gains
+from benchmarks.timing import holding_gains, in_turns, median_ratio
 from flex_robot_sim.dynamics.forward_dynamics import forward_dynamics
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.model.arm_model import make_workspace
@@ -31,7 +30,7 @@ def step_times(rounds):
     simulations = {}
     for name in shipped_robots():
         simulation = frs.Simulation(frs.load(name))
-        simulation.hold(np.zeros(simulation.effort.size), *fitting_gains(simulation.arm))
+        simulation.hold(np.zeros(simulation.effort.size), *holding_gains(simulation.arm))
         simulations[name] = simulation
     times = in_turns([lambda one=one: one.step(CALLS) for one in simulations.values()], rounds)
     return {name: min(row) / CALLS * 1e6 for name, row in zip(simulations, times)}
@@ -40,7 +39,7 @@ def step_times(rounds):
 def call_over_step(rounds):
     """Overhead of a call of `step()` for one step [us], for two_link at rest."""
     simulation = frs.Simulation(frs.load('two_link'))
-    simulation.hold(np.zeros(simulation.effort.size), *fitting_gains(simulation.arm))
+    simulation.hold(np.zeros(simulation.effort.size), *holding_gains(simulation.arm))
     simulation.step(10 * CALLS)  # until all steps take as many iterations
     calls = max(1, CALLS // 10)  # a short time, which often passes without interruption
 

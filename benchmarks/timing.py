@@ -8,12 +8,22 @@ ratios of consecutive times.
 from statistics import median
 from time import perf_counter
 
+import numpy as np
+
+from flex_robot_sim.analysis.joint_space_inertia import joint_space_inertia
+
 
 def seconds(function, clock=perf_counter):
     """Return how long one call takes [s]."""
     started = clock()
     function()
     return clock() - started
+
+
+def holding_gains(arm):
+    """Stiffness and damping (joints,) of a servo of 1 Hz for a rigid arm, damping ratio 0.7."""
+    inertia, rate = joint_space_inertia(arm).largest, 2 * np.pi
+    return inertia * rate**2, 1.4 * inertia * rate
 
 
 def in_turns(functions, rounds, clock=perf_counter):

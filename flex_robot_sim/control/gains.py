@@ -1,4 +1,4 @@
-"""PD gains of a joint servo, from the joint-space inertia of an arm, and its gravity efforts."""
+"""PD gains of a joint servo, and the gravity efforts of an arm."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from flex_robot_sim.analysis.joint_space_inertia import joint_space_inertia
 from flex_robot_sim.dynamics.forward_dynamics import inverse_dynamics
 from flex_robot_sim.model.arm_model import ArmModel, make_workspace
 
@@ -35,20 +34,6 @@ class Servo:
     def gains(self) -> tuple[np.ndarray, np.ndarray]:
         """Stiffness and damping, as `modes` and `linearise` take them."""
         return self.stiffness, self.damping
-
-
-def fitting_gains(
-    arm: ArmModel, frequency: float = 1.0, ratio: float = 0.7
-) -> tuple[np.ndarray, np.ndarray]:
-    """
-    Stiffness and damping (joints,) [N m/rad, N m s/rad; N/m, N s/m] of every drive.
-
-    :param frequency: of the closed loop, if the arm were rigid and each joint alone, where the
-        joint moves most; elsewhere it is higher [Hz].
-    :param ratio: its damping ratio there.
-    """
-    inertia, rate = joint_space_inertia(arm).largest, 2 * np.pi * frequency
-    return inertia * rate**2, 2 * ratio * inertia * rate
 
 
 def carrying_efforts(arm: ArmModel, position: Sequence[float] | np.ndarray) -> np.ndarray:

@@ -1,5 +1,6 @@
 """hil.launch.py in ROS's own launch: an emulated bench that is driven, lost, and let go of."""
 
+import math
 import os
 import signal
 
@@ -14,8 +15,8 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 
 import flex_robot_sim as frs
+from flex_robot_sim.analysis.joint_space_inertia import joint_space_inertia
 from flex_robot_sim.cli import main
-from flex_robot_sim.control.gains import fitting_gains
 from flex_robot_sim.model.friction import static_frictions
 from flex_robot_sim.rig.bench.parts import BenchParts
 from flex_robot_sim.rig.wire.vocabulary import Fault, State
@@ -161,7 +162,7 @@ def test_the_controller_moves_the_bench_to_a_target_up_to_its_friction(
     observer.spin_until(lambda: moving and moving[-1].velocity[1] > 0.1, what='motion')
     # the joints rest where stiffness times error falls short of Coulomb friction
     arm, parts = frs.load('rig'), BenchParts()
-    stiffness, _ = fitting_gains(arm, 1.5, 1.0)
+    stiffness = joint_space_inertia(arm).largest * (2 * math.pi * 1.5) ** 2
     friction = static_frictions(arm.arrays.friction)[:2]
     bounds = friction / stiffness + (0.0, 1.0 / parts.counts_per_radian)
 

@@ -9,8 +9,8 @@ import yaml
 from project_files import ROOT
 
 import flex_robot_sim as frs
+from flex_robot_sim.analysis.joint_space_inertia import joint_space_inertia
 from flex_robot_sim.control.controller_settings import ControllerSettings
-from flex_robot_sim.control.gains import fitting_gains
 from flex_robot_sim.control.joint_controller import JointController
 from flex_robot_sim.model.friction import static_frictions, without_dry_friction
 from flex_robot_sim.rig.bench.bench import Bench, Drive
@@ -74,7 +74,7 @@ def motion_to(target, arm, model=None, **estimator):
 @pytest.mark.parametrize('target', [(0.17, 0.3), (0.12, -0.6)])
 def test_the_bench_rests_off_its_target_by_the_effect_of_friction(arm, target):
     places = motion_to(target, arm)
-    stiffness, _ = fitting_gains(arm, SHIPPED['bandwidth'], SHIPPED['damping_ratio'])
+    stiffness = joint_space_inertia(arm).largest * (2 * np.pi * SHIPPED['bandwidth']) ** 2
     # and by a count of the encoder, within which the controller sees no error
     friction = static_frictions(arm.arrays.friction)[:2]
     bounds = friction / stiffness + (0.008 / 2400, 2 * np.pi / 2400)
