@@ -35,9 +35,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         '--free',
         metavar='PATHS',
         default='',
-        help='what to fit, with commas: forearm.EIz, *.damping, delay, or groups: '
-        'stiffness, damping, friction, mass, sensors (default: what the '
-        'logs determine well)',
+        help='what to fit, with commas: forearm.EIz, *.damping, delay, or groups: stiffness, '
+        'damping, friction, mass, sensors (default: what the logs determine well)',
     )
     parser.add_argument(
         '--signal',
@@ -58,9 +57,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         '--by',
         default='auto',
         choices=DRIVE_INPUTS,
-        help='what drives the model: efforts, or the measured motion of the '
-        'drives, whose own numbers then fall out (default: efforts where '
-        'they are logged)',
+        help='what drives the model: efforts, or the measured motion of the drives, whose own '
+        'numbers then fall out (default: efforts where they are logged)',
     )
     parser.add_argument(
         '--calibration',

@@ -78,9 +78,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         '--uncertainty',
         type=float,
-        help=f'share by which frequencies may be off (default: 0.1; of a log '
-        f'{LOG_DEVIATION_FACTOR:g} deviations of the fit, at least '
-        f'{MIN_LOG_UNCERTAINTY:g})',
+        help='share by which frequencies may be off (default: 0.1; of a log '
+        f'{LOG_DEVIATION_FACTOR:g} deviations of the fit, at least {MIN_LOG_UNCERTAINTY:g})',
     )
     parser.add_argument(
         '--tolerance',

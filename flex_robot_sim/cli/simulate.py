@@ -70,18 +70,16 @@ def add_arguments(parser: ArgumentParser) -> None:
         action='append',
         default=[],
         metavar='JOINT=FORM',
-        help='1.5, step:2@0.5, bang:2@0.5,1.5,2.5 or sine:2@1.5 (size in N m, '
-        'in N where a joint slides, at times [s] or a frequency [Hz]); once '
-        'per joint',
+        help='1.5, step:2@0.5, bang:2@0.5,1.5,2.5 or sine:2@1.5 (size in N m, in N where a joint '
+        'slides, at times [s] or a frequency [Hz]); once per joint',
     )
     parser.add_argument('--effort-table', metavar='CSV', help='columns time and joints')
     parser.add_argument(
         '--to',
         type=numbers,
         metavar='POSE',
-        help='go to this pose by PD and efforts that carry the weight there, for '
-        'instance 0.5,0.3,-0.8, in rad, and in m where a joint slides; write '
-        '--to=-1,0 if it begins with -',
+        help='go to this pose by PD and efforts that carry the weight there, for instance '
+        '0.5,0.3,-0.8, in rad, and in m where a joint slides; write --to=-1,0 if it begins with -',
     )
     parser.add_argument(
         '--within',

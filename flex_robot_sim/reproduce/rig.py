@@ -149,8 +149,7 @@ def comparisons(samples: BenchAndModel, seconds: float) -> Iterator[PaperCompari
                     place,
                     np.abs(error).max() / span,
                     reason=f'the bench is chosen to have {FRICTION_FACTOR:g} times the friction '
-                    'and '
-                    f'{STIFFNESS_FACTOR:g} times the stiffness of the model',
+                    f'and {STIFFNESS_FACTOR:g} times the stiffness of the model',
                     paper='closely matching',
                 )
             )
