@@ -68,11 +68,9 @@ def with_member_rows(table: Any, name: str, count: int) -> Any:
     """Return a table in which a field, or column, has a separate row for each member."""
     field = 'friction' if name in FRICTION_COLUMNS else name
     column = getattr(table, field)
-    return (
-        table
-        if len(column) == count
-        else table._replace(**{field: np.repeat(column, count, axis=0)})
-    )
+    if len(column) == count:
+        return table
+    return table._replace(**{field: np.repeat(column, count, axis=0)})
 
 
 def live_column(arms: Any, name: str) -> np.ndarray:

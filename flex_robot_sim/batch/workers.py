@@ -51,11 +51,11 @@ class Workers:
 
     def pieces(self, count: int, steps: int) -> list[tuple[int, int]]:
         """Return (first, end) rows of equal pieces of `count` arms that take `steps` steps."""
-        pieces = (
-            1
-            if self.threads == 1
-            else min(PIECES_PER_THREAD * self.threads, count * steps // MIN_STEPS_PER_PIECE, count)
-        )
+        pieces = 1
+        if self.threads != 1:
+            pieces = min(
+                PIECES_PER_THREAD * self.threads, count * steps // MIN_STEPS_PER_PIECE, count
+            )
         ends = [k * count // max(1, pieces) for k in range(max(1, pieces) + 1)]
         return [*zip(ends, ends[1:])]
 

@@ -275,11 +275,11 @@ def _draw_comparison(path, arm, unshaped, shaped, summary, begin):
     from flex_robot_sim.demo.demo_figure import panels_of_comparison
     from flex_robot_sim.util.plots import write_figure
 
-    remaining = (
-        ''
-        if summary['residual_vibration_ratio'] is None
-        else f': {summary["residual_vibration_ratio"]:.1%} of the residual vibration is left'
-    )
+    remaining = ''
+    if summary['residual_vibration_ratio'] is not None:
+        remaining = (
+            f': {summary["residual_vibration_ratio"]:.1%} of the residual vibration is left'
+        )
     robot, shaper = summary['robot'], summary['shaper']
     write_figure(
         path,

@@ -125,11 +125,9 @@ def _save_readings(partial_path, board, readings):
 
 
 def _saved_note(partial_path):
-    return (
-        f'What was measured is in {partial_path}; the same command goes on from there.'
-        if partial_path.exists()
-        else 'Nothing was measured yet.'
-    )
+    if partial_path.exists():
+        return f'What was measured is in {partial_path}; the same command goes on from there.'
+    return 'Nothing was measured yet.'
 
 
 def _print_line(line):

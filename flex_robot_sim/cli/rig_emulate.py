@@ -177,11 +177,9 @@ def summary(emulator: Emulator) -> dict[str, Any]:
 
 def as_text(facts: Mapping[str, Any]) -> Iterable[str]:
     """Return the summary as lines of text."""
-    lost = (
-        f', stood still for {facts["lost_seconds"]:g} s in {facts["hold_ups"]} hold-ups'
-        if facts['hold_ups']
-        else ''
-    )
+    lost = ''
+    if facts['hold_ups']:
+        lost = f', stood still for {facts["lost_seconds"]:g} s in {facts["hold_ups"]} hold-ups'
     position = ', '.join(
         f'{name} {value:.4g} {facts["unit"][name]}' for name, value in facts['position'].items()
     )

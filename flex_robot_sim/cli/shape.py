@@ -122,17 +122,15 @@ def run(arguments: Namespace) -> int:
     if not cases:
         common.print_result(arguments, summary, _as_text)
         source = arguments.log or summary['source']
-        hint = (
-            'Record several periods of the vibration at rest after a move or a push, with '
-            'several samples per period'
-            if arguments.log
-            else 'It needs no shaper'
-        )
-        reason = (
-            ''
-            if arguments.log or summary['is_flexible']
-            else (', as no link and no joint of it is flexible')
-        )
+        hint = 'It needs no shaper'
+        if arguments.log:
+            hint = (
+                'Record several periods of the vibration at rest after a move or a push, with '
+                'several samples per period'
+            )
+        reason = ', as no link and no joint of it is flexible'
+        if arguments.log or summary['is_flexible']:
+            reason = ''
         print(
             f'flexsim shape: {source}: no resonance stands out{reason}. {hint}.', file=sys.stderr
         )

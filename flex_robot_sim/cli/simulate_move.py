@@ -48,8 +48,8 @@ def add_shaping(parser: ArgumentParser) -> None:
     parser.add_argument(
         '--shaper',
         metavar='KIND',
-        help=f'shape the move to --to so that the links do not vibrate afterwards: {", ".join(SHAPER_KINDS)}, '
-        f'or {AUTO} for what `flexsim shape` recommends',
+        help='shape the move to --to so that the links do not vibrate afterwards: '
+        f'{", ".join(SHAPER_KINDS)}, or {AUTO} for what `flexsim shape` recommends',
     )
     parser.add_argument(
         '--feedback',

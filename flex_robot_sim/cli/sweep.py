@@ -187,11 +187,9 @@ class _SweepProgress:
             return
         self._shown_at = now
         runs_made = done - self.old_runs
-        time_left = (
-            f', {(now - self._begin) / runs_made * (total - done):.0f} s left'
-            if (runs_made)
-            else ''
-        )
+        time_left = ''
+        if runs_made:
+            time_left = f', {(now - self._begin) / runs_made * (total - done):.0f} s left'
         self._screen.show(f'{done / total:4.0%}  {done} of {total} runs{time_left}')
 
     def clear(self):

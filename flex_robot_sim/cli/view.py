@@ -52,11 +52,9 @@ def run(arguments: Namespace) -> int:
                 )
                 for name, path in shipped_robots().items()
             }
-            chosen_name = (
-                arguments.robot
-                if arguments.robot in shipped
-                else plain(Path(arguments.robot).name)
-            )
+            chosen_name = arguments.robot
+            if arguments.robot not in shipped:
+                chosen_name = plain(Path(arguments.robot).name)
             with show_compilation():
                 view = RobotChoice(
                     page,

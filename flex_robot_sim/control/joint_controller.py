@@ -240,11 +240,9 @@ class JointController:
         if self.is_live and self._is_late(now):
             self.is_live = False
             self.state_timeouts += 1
-            why = (
-                f'no joint state for {self.settings.state_timeout:g} s'
-                if now > self.newest
-                else 'the clock was set back'
-            )
+            why = 'the clock was set back'
+            if now > self.newest:
+                why = f'no joint state for {self.settings.state_timeout:g} s'
             self.reports.append(f'{why}: efforts are zero until the next joint state')
         if not self.is_live:
             self.effort[:] = 0.0

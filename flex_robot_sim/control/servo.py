@@ -183,11 +183,9 @@ class ServoFit:
         if not needed.any() or servo.warning:
             return servo
         candidate = self.with_integral(servo, DEFAULT_INTEGRAL_SHARE)
-        return (
-            servo
-            if candidate.integral is None
-            else replace(candidate, integral=np.where(needed, candidate.integral, 0.0))
-        )
+        if candidate.integral is None:
+            return servo
+        return replace(candidate, integral=np.where(needed, candidate.integral, 0.0))
 
     def offsets(self, servo: Servo, feeds_weight: bool = True) -> np.ndarray:
         """Largest distances (joints,) from targets at rest without integral action [rad, m]."""

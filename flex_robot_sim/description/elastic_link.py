@@ -165,11 +165,9 @@ def _read_section(document, element, children, link):
     E, density = constants['E'], constants['density']
     G = np.nan if constants['G'] is None else constants['G']
     stiffness = {'EIy': E * form.Iy, 'EIz': E * form.Iz, 'GJ': G * form.J, 'EA': E * form.area}
-    mass_properties = (
-        None
-        if density is None
-        else MassProperties(density * form.area, density * (form.Iy + form.Iz))
-    )
+    mass_properties = None
+    if density is not None:
+        mass_properties = MassProperties(density * form.area, density * (form.Iy + form.Iz))
     return stiffness, mass_properties, _outer_size(**values)
 
 

@@ -257,11 +257,9 @@ def _joint_edits(joint, word):
         return edits
     if word.startswith('origin'):
         return [Edit((('joint', joint.name), ('origin', '')), 'xyz', _vector_text(joint.position))]
-    place = (
-        (('joint', joint.name), ('limit', ''))
-        if (JOINT_QUANTITIES[word].group == 'limit')
-        else flexible
-    )
+    place = flexible
+    if JOINT_QUANTITIES[word].group == 'limit':
+        place = (('joint', joint.name), ('limit', ''))
     return [Edit(place, word, _text(JOINT_QUANTITIES[word].value(joint)))]
 
 

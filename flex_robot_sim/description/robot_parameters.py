@@ -67,11 +67,9 @@ class Parameter(NamedTuple):
     def range_text(self) -> str:
         """The possible values in words, such as 'above 0'."""
         if self.upper < np.inf:
-            return (
-                f'at most {self.upper:g}'
-                if self.lower == -np.inf
-                else f'between {self.lower:g} and {self.upper:g}'
-            )
+            if self.lower == -np.inf:
+                return f'at most {self.upper:g}'
+            return f'between {self.lower:g} and {self.upper:g}'
         if self.lower > -np.inf:
             return f'{"above" if self.excludes_lower else "at least"} {self.lower:g}'
         return 'finite'

@@ -96,11 +96,9 @@ def design_feedback(
     if kind == 'lqg':
         return _lqg(arm, axes, timing, limits, feedback)
     refuse_without_sensors(arm, kind)
-    sensor_delay = (
-        round(0.5 * (timing.period + timing.strain_period) / timing.period)
-        if timing.strain_period
-        else 0
-    )
+    sensor_delay = 0
+    if timing.strain_period:
+        sensor_delay = round(0.5 * (timing.period + timing.strain_period) / timing.period)
     loop = LoopTiming(timing.period, timing.delay)
     table: dict[tuple[int, ...], DampingDesign] = {}
     middle = tuple(axis.size // 2 for axis in axes)

@@ -124,11 +124,9 @@ class StrainFeedback(Serializable):
 
         It uses the curvatures and, with designs for several poses, the positions.
         """
-        position = (
-            checked_field(measurement, 'position', self._joint_names)
-            if len(self.design.designs) > 1
-            else None
-        )
+        position = None
+        if len(self.design.designs) > 1:
+            position = checked_field(measurement, 'position', self._joint_names)
         curvature = checked_curvature(measurement, self._curvature_change.size)
         self.start()
         return self.update(position, None, curvature).copy()

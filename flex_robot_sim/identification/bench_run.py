@@ -125,11 +125,9 @@ class _Run:
 
     @property
     def share(self):
-        return (
-            0.0
-            if self._end is None
-            else min((self.time - self._start) / (self._end - self._start), 1.0)
-        )
+        if self._end is None:
+            return 0.0
+        return min((self.time - self._start) / (self._end - self._start), 1.0)
 
     @property
     def is_over(self):

@@ -298,10 +298,6 @@ class DriftWatch:
 
     def _with_payload(self, mass):
         """Return the arm with a payload; a negative mass counts as none."""
-        return (
-            self.arm
-            if not mass > 0.0
-            else with_payload(
-                self.arm, self._link, mass, centre=self.settings.drift_payload_centre
-            )
-        )
+        if not mass > 0.0:
+            return self.arm
+        return with_payload(self.arm, self._link, mass, centre=self.settings.drift_payload_centre)

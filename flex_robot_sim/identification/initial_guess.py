@@ -154,11 +154,9 @@ def _shortened(
     # sequences that begin in motion keep the initial shapes of the problem
     without_extra_modes = without_extra_modes and problem.size == len(problem.unknowns)
     setup = replace(setup, finer=0) if without_extra_modes else setup
-    starts = (
-        [np.zeros((2 * setup.arm().size, 0))] * len(sequences)
-        if without_extra_modes
-        else problem.starts
-    )
+    starts = problem.starts
+    if without_extra_modes:
+        starts = [np.zeros((2 * setup.arm().size, 0))] * len(sequences)
     return Problem(setup, problem.unknowns, problem.servo, sequences, starts)
 
 

@@ -213,11 +213,9 @@ def _read_bench_log(path, calibration):
     if len(rows) < 2:
         raise UsageError(f'{path}: the motors were never on in this log. Record a motion.')
     names = [*(f'position/{name}' for name in joints), *shapes.sensors]
-    resting = (
-        None
-        if calibration is None
-        else _resting_rows(path, rows[:, :-1], rows[:, -1], calibration)
-    )
+    resting = None
+    if calibration is not None:
+        resting = _resting_rows(path, rows[:, :-1], rows[:, -1], calibration)
     if resting is not None:
         rows, names = resting, [*names, f'field/{joints[TURN]}']
     return Log(

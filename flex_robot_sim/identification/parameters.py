@@ -42,11 +42,9 @@ class Unknown(NamedTuple):
     def normalized(self, value: float) -> float:
         """Return the z of a parameter value, limited to the bounds."""
         value = min(max(value, self.lower), self.upper)
-        return (
-            float(np.log(value / self.start))
-            if self.scale == 0.0
-            else ((value - self.start) / self.scale)
-        )
+        if self.scale == 0.0:
+            return float(np.log(value / self.start))
+        return (value - self.start) / self.scale
 
     @property
     def bounds(self) -> tuple[float, float]:

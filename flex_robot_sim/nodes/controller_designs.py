@@ -142,11 +142,9 @@ class ShaperDesigns(Designs):
     def take(self, design: OnlineShaper | None) -> str:
         """Use the shaper in the controller."""
         self._call_in_loop(lambda: self._controller.use_shaper(design))
-        return (
-            ''
-            if design is None
-            else (f'shaper {self.name}: every motion takes up to {design.duration:.2g} s longer')
-        )
+        if design is None:
+            return ''
+        return f'shaper {self.name}: every motion takes up to {design.duration:.2g} s longer'
 
 
 class FeedbackDesigns(Designs):

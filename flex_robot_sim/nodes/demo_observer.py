@@ -167,11 +167,9 @@ class DemoObserver(Node):
     @property
     def failure(self) -> str:
         """Reason why the simulation has stopped; '' while it runs."""
-        return (
-            'the simulation has stopped: its state is not finite any more'
-            if self.figures.get('state') == FAILED
-            else ''
-        )
+        if self.figures.get('state') == FAILED:
+            return 'the simulation has stopped: its state is not finite any more'
+        return ''
 
     @property
     def is_paused(self) -> bool:

@@ -213,12 +213,12 @@ class RecordingWriter:
             return 0
 
     def _fail(self, error):
-        saved_part = (
-            f'{self.messages} messages were given to it before, and all but the last '
-            'second of them are kept'
-            if self.messages
-            else 'nothing is in it'
-        )
+        saved_part = 'nothing is in it'
+        if self.messages:
+            saved_part = (
+                f'{self.messages} messages were given to it before, and all but the last '
+                'second of them are kept'
+            )
         if self._draft is not None:
             saved_part = 'nothing of it is kept'
             self._draft.unlink(missing_ok=True)
@@ -243,11 +243,9 @@ class RecordingReader:
             start = file.read(5)
         if start != b'\x89MCAP':
             format_name = {b'SQLit': 'a bag of SQLite', b'#ROSB': 'a bag of ROS 1'}.get(start)
-            remedy = (
-                'Convert it to MCAP, by `ros2 bag convert` for instance'
-                if format_name
-                else 'Name an MCAP file, as flexsim simulate --output and ros2 bag write them'
-            )
+            remedy = 'Name an MCAP file, as flexsim simulate --output and ros2 bag write them'
+            if format_name:
+                remedy = 'Convert it to MCAP, by `ros2 bag convert` for instance'
             raise UsageError(f'{path}: this is {format_name or "no recording"}. {remedy}.')
 
     def __iter__(self) -> Iterator[RecordedMessage]:

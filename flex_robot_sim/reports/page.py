@@ -96,12 +96,12 @@ def write_page(path: str | Path, text: str) -> None:
 
 def _plot(number, plot):
     svg, (left, right), (begin, end) = chart_svg(plot.chart, f'p{number}')
-    time = (
-        f' data-left="{left:.5f}" data-right="{right:.5f}" data-from="{begin:.6g}" '
-        f'data-until="{end:.6g}"'
-        if plot.is_of_time
-        else ''
-    )
+    time = ''
+    if plot.is_of_time:
+        time = (
+            f' data-left="{left:.5f}" data-right="{right:.5f}" data-from="{begin:.6g}" '
+            f'data-until="{end:.6g}"'
+        )
     return (
         f'<section class="card"><div class="plot" id="{plot.file_stem}"{time} role="img" '
         f'aria-label="{as_html(plot.chart.title)}">{svg}</div></section>'

@@ -28,11 +28,11 @@ class Series(NamedTuple):
 
     def at(self, time: np.ndarray) -> np.ndarray:
         """Return linearly interpolated values (len(time), n), constant beyond both ends."""
-        return (
-            np.column_stack([np.interp(time, self.time, column) for column in self.values.T])
-            if len(self.names)
-            else np.zeros((len(time), 0))
-        )
+        if len(self.names):
+            return np.column_stack(
+                [np.interp(time, self.time, column) for column in self.values.T]
+            )
+        return np.zeros((len(time), 0))
 
     def within(self, begin: float, end: float) -> Series:
         """Return the samples between two times, both included."""

@@ -178,11 +178,9 @@ def check_exact(
     what: str, place: str, paper: str, ours: float, unit: str, tolerance: float = ROUNDING_ERROR
 ) -> PaperComparison:
     """Return the PaperComparison with a statement that holds exactly, up to `tolerance`."""
-    source = (
-        'rounding of numbers in double precision'
-        if tolerance == ROUNDING_ERROR
-        else 'digits of the lengths in urdf/rcm.urdf'
-    )
+    source = 'digits of the lengths in urdf/rcm.urdf'
+    if tolerance == ROUNDING_ERROR:
+        source = 'rounding of numbers in double precision'
     return check_claim(what, place, paper, ours, unit, source, upper=tolerance)
 
 

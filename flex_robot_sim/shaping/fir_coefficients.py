@@ -86,11 +86,9 @@ def _corrected_weights(columns, interpolated, wanted):
         method='highs',
     )
     # the solver may fail for tiny corrections; the least squares below then suffice
-    weights = (
-        interpolated
-        if solution.status
-        else np.maximum(interpolated + solution.x[:size] - solution.x[size:], 0.0)
-    )
+    weights = interpolated
+    if not solution.status:
+        weights = np.maximum(interpolated + solution.x[:size] - solution.x[size:], 0.0)
     scaled = A * weights  # residual of the solver, distributed by weight
     weights = weights + weights * (
         A.T @ np.linalg.lstsq(scaled @ A.T, b - A @ weights, rcond=1e-12)[0]

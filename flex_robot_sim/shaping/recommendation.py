@@ -132,11 +132,9 @@ def recommend(
         fixed,
         None if moves is None else moves.residual_vibration,
     )
-    reason = (
-        ''
-        if meets_tolerance(candidates[best], tolerance)
-        else slow_servo_diagnosis(arm, poses[0], gains)
-    )
+    reason = ''
+    if not meets_tolerance(candidates[best], tolerance):
+        reason = slow_servo_diagnosis(arm, poses[0], gains)
     return Recommendation(cases, candidates, best, 0 if moves is None else len(moves), reason)
 
 
@@ -161,16 +159,14 @@ def cases_of(
         1 + max(np.flatnonzero(found.shares >= mode_table.SHARE), default=-1) for found in modes
     )
     count = min([count, *(found.frequencies.size for found in modes)])
-    return (
-        [
+    if count:
+        return [
             ModeCase(
                 found.frequencies[:count], found.ratios[:count], found.sizes[:count], name, index
             )
             for found, name, index in zip(modes, names, indices)
         ]
-        if count
-        else []
-    )
+    return []
 
 
 def following(

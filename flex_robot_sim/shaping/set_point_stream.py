@@ -117,11 +117,9 @@ class SetPointStream:
         self._refuse_step(goal)
         self.limited += int((goal[rows] != values).any())
         self._stamp = stamp
-        since = (
-            MAX_INTERVAL_S
-            if self._last_receipt is None
-            else min(now - self._last_receipt, MAX_INTERVAL_S)
-        )
+        since = MAX_INTERVAL_S
+        if self._last_receipt is not None:
+            since = min(now - self._last_receipt, MAX_INTERVAL_S)
         self._last_receipt = now
         self._target.set_goal(goal, max(since, self.period), self._time)
         return True

@@ -225,11 +225,9 @@ class _Constraints:
             return None
         shaper = impulses.merged_impulses(name, times, np.maximum(amplitudes, 0.0), self.modes)
         vibration = np.abs(self._columns(shaper.times) @ shaper.amplitudes)
-        return (
-            shaper
-            if (vibration <= self.limits + np.where(self.is_zero, 1e-8, 1e-4)).all()
-            else None
-        )
+        if (vibration <= self.limits + np.where(self.is_zero, 1e-8, 1e-4)).all():
+            return shaper
+        return None
 
     def _columns(self, times):
         """Vibration (p, k) at the end of an impulse at each time."""

@@ -46,12 +46,12 @@ class StepLimits:
         )
         longest = next(steps)
         if self._time_step > longest:
-            remedy = (
-                f'with straight links, in the poses looked at, the longest step that works '
-                f'is {rounded_down(longest):.3g} s'
-                if longest
-                else 'no step works, because some mode is undamped'
-            )
+            remedy = 'no step works, because some mode is undamped'
+            if longest:
+                remedy = (
+                    f'with straight links, in the poses looked at, the longest step that works '
+                    f'is {rounded_down(longest):.3g} s'
+                )
             raise SettingError(
                 f'time_step = {self._time_step:g} s is too long for {self._scheme}: {remedy}'
             )

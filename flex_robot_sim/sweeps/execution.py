@@ -139,14 +139,12 @@ def run_plan(
             journal.write_tables(columns)
         return columns
     except SweepError as error:
-        saved = (
-            ''
-            if journal is None
-            else (
+        saved = ''
+        if journal is not None:
+            saved = (
                 f' {len(journal.done)} of {len(plan)} runs are kept in {folder}, and the same '
                 'call goes on.'
             )
-        )
         raise SweepError(f'{error}{saved}') from error
     finally:
         if journal is not None:

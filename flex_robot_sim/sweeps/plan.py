@@ -188,11 +188,9 @@ def _run_function(plan, builder, k, run):
 
 def _error_line(error):
     """Line about one of RUN_ERRORS."""
-    return (
-        str(error)
-        if isinstance(error, FlexRobotSimError)
-        else (f'cannot be computed: {error.args[-1] if error.args else type(error).__name__}')
-    )
+    if isinstance(error, FlexRobotSimError):
+        return str(error)
+    return f'cannot be computed: {error.args[-1] if error.args else type(error).__name__}'
 
 
 class _Builder:

@@ -46,17 +46,15 @@ def plain(text: object) -> str:
     overrides and characters without a glyph become \x1b, \u202e and so on.
     """
     text = str(text)
-    return (
-        text
-        if text.isprintable()
-        else ''.join(
-            letter
-            if letter.isprintable()
-            else ' '
-            if letter.isspace()
-            else letter.encode('unicode_escape').decode('ascii')
-            for letter in text
-        )
+    if text.isprintable():
+        return text
+    return ''.join(
+        letter
+        if letter.isprintable()
+        else ' '
+        if letter.isspace()
+        else letter.encode('unicode_escape').decode('ascii')
+        for letter in text
     )
 
 

@@ -205,11 +205,9 @@ def write_yaml(path: str | Path, tree: Mapping[str, Any], about: Iterable[str]) 
 
 def _number(value):
     try:
-        return (
-            float(value)
-            if isinstance(value, (int, str)) and not isinstance(value, bool)
-            else value
-        )
+        if isinstance(value, (int, str)) and not isinstance(value, bool):
+            return float(value)
+        return value
     except (ValueError, OverflowError):  # text, or an integer of 400 digits
         return value
 

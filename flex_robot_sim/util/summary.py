@@ -65,11 +65,9 @@ def _fields_of(self):
 def _one_row(value):
     """Return a value as text of one row."""
     if isinstance(value, np.ndarray):
-        return (
-            numbers(value)
-            if value.ndim < 2 and value.dtype.kind in 'fiu'
-            else (f'array {value.shape}')
-        )
+        if value.ndim < 2 and value.dtype.kind in 'fiu':
+            return numbers(value)
+        return f'array {value.shape}'
     if hasattr(value, '_summary'):
         return value._summary()[0]
     if isinstance(value, Mapping):

@@ -45,11 +45,9 @@ class History:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return times (k,) [s] and rows (k, width) of a span [s], evenly spaced."""
         begin = self.newest - (self._span if span is None else span)
-        first = (
-            self._first + int(np.searchsorted(self._times[self._first : self._end], begin))
-            if self._end > self._first
-            else self._end
-        )
+        first = self._end
+        if self._end > self._first:
+            first = self._first + int(np.searchsorted(self._times[self._first : self._end], begin))
         step = 1 if max_count is None else max(1, -(-(self._end - first) // max_count))
         # spaced from the newest row backwards
         picked = np.arange(self._end - 1, first - 1, -step)[::-1]

@@ -126,16 +126,14 @@ class LivePlots:
     def tip_rows(self) -> dict[str, str]:
         """Return the tip deflections as text."""
         _, rows = self._tip_history.last(0.0)
-        return (
-            {}
-            if not len(rows)
-            else {
-                'tips': ', '.join(
-                    f'{link} {1e3 * np.linalg.norm(rows[-1][self._tips.links == k]):.3g} mm'
-                    for k, link in enumerate(self._arm.tips)
-                )
-            }
-        )
+        if not len(rows):
+            return {}
+        return {
+            'tips': ', '.join(
+                f'{link} {1e3 * np.linalg.norm(rows[-1][self._tips.links == k]):.3g} mm'
+                for k, link in enumerate(self._arm.tips)
+            )
+        }
 
     def draw(self) -> None:
         """Update the plots."""
@@ -161,11 +159,9 @@ class LivePlots:
             float(np.clip(SPECTRUM_PERIODS / slowest, *SPECTRUM_SPAN_S))
         )
         frequencies, parts = spectrum(times, rows)
-        highest = (
-            SPECTRUM_RANGE_RATIO * self._predicted.max()
-            if (len(self._predicted))
-            else DEFAULT_SPECTRUM_HZ
-        )
+        highest = DEFAULT_SPECTRUM_HZ
+        if len(self._predicted):
+            highest = SPECTRUM_RANGE_RATIO * self._predicted.max()
         is_shown = frequencies <= highest
         if is_shown.sum() < 2:
             return

@@ -146,10 +146,8 @@ def _rgb(material):
 
 def _colour_numbers(text):
     try:
-        return (
-            [min(max(float(word), 0.0), 1.0) for word in text.split()[:3]]
-            if (text)
-            else DEFAULT_COLOUR
-        )
+        if text:
+            return [min(max(float(word), 0.0), 1.0) for word in text.split()[:3]]
+        return DEFAULT_COLOUR
     except ValueError:
         return DEFAULT_COLOUR

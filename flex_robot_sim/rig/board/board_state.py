@@ -280,8 +280,6 @@ class BoardState:
         if not self.homed & HOMED[joint] or self._homing == joint or motion == 0:
             return False
         counts = self.sensors.counts[joint]
-        return (
-            counts >= self.parameters[SOFT_UPPER[joint]]
-            if motion > 0
-            else counts <= self.parameters[SOFT_LOWER[joint]]
-        )
+        if motion > 0:
+            return counts >= self.parameters[SOFT_UPPER[joint]]
+        return counts <= self.parameters[SOFT_LOWER[joint]]

@@ -103,11 +103,9 @@ def _fields():
         text += f'### {name}\n\n{number}{layout.__doc__}\n\n'
         rows, offset = [], 0
         for field, wire in layout.LAYOUT.fields.items():
-            kind = (
-                wire.kind
-                if wire.count == 1
-                else f'{wire.record.__name__ if wire.record else "u8"}[{wire.count}]'
-            )
+            kind = wire.kind
+            if wire.count != 1:
+                kind = f'{wire.record.__name__ if wire.record else "u8"}[{wire.count}]'
             scale = '-' if wire.per_unit == 1 else f'1/{wire.per_unit}'
             about = wire.meaning + (f' (`{wire.choices.__name__}`)' if wire.choices else '')
             rows.append((offset, f'`{field}`', kind, wire.unit or '-', scale, about))
