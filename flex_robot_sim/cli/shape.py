@@ -387,55 +387,29 @@ def _draw(path, summary, cases, candidates, best, spectrum):
     high = max(case.frequencies.max() for case in cases)
     f = np.linspace(0.3 * low, 1.5 * high, CURVE_POINTS)
     ratio = float(np.mean([case.ratios.mean() for case in cases]))
-    charts = [
-        Chart(
-            'what shapers leave',
-            'frequency [Hz]',
-            'vibration [%]',
-            tuple(
-                Curve(
-                    candidate.name,
-                    f,
-                    100 * candidate.shaper.vibration(f, ratio),
-                    k,
-                    0 if candidate.name == best else 1,
-                )
-                for k, candidate in enumerate(candidates)
-                if k and not candidate.follows
-            ),
-        )
-    ]
     if spectrum is not None:
         is_shown = spectrum.frequencies <= 3 * high
-        charts.insert(
-            0,
-            Chart(
-                'vibration',
-                'frequency [Hz]',
-                'power [1/Hz]',
-                (Curve('spectrum', spectrum.frequencies[is_shown], spectrum.power[is_shown]),),
-                True,
-            ),
-        )
+        curves = (Curve('spectrum', spectrum.frequencies[is_shown], spectrum.power[is_shown]),)
+        frequencies = Chart('vibration', 'frequency [Hz]', 'power [1/Hz]', curves, True)
     else:
         rows = np.arange(1, len(cases) + 1)
-        charts.insert(
-            0,
-            Chart(
-                'vibration',
-                'pose and payload',
-                'frequency [Hz]',
-                tuple(
-                    Curve(
-                        f'mode {k + 1}',
-                        rows,
-                        np.array([case.frequencies[k] for case in cases]),
-                        k,
-                        has_marks=True,
-                    )
-                    for k in range(cases[0].frequencies.size)
-                ),
-                has_whole_ticks=True,
-            ),
+        curves = tuple(
+            Curve(f'mode {k + 1}', rows, np.array(values), k, has_marks=True)
+            for k, values in enumerate(zip(*(case.frequencies for case in cases)))
         )
-    write_charts(path, f'{summary["source"]}: {summary["recommended"]} is recommended', charts)
+        labels = 'pose and payload', 'frequency [Hz]'
+        frequencies = Chart('vibration', *labels, curves, has_whole_ticks=True)
+    curves = tuple(
+        Curve(
+            candidate.name,
+            f,
+            100 * candidate.shaper.vibration(f, ratio),
+            k,
+            0 if candidate.name == best else 1,
+        )
+        for k, candidate in enumerate(candidates)
+        if k and not candidate.follows
+    )
+    leaves = Chart('what shapers leave', 'frequency [Hz]', 'vibration [%]', curves)
+    title = f'{summary["source"]}: {summary["recommended"]} is recommended'
+    write_charts(path, title, [frequencies, leaves])

@@ -154,7 +154,8 @@ def run(arguments: Namespace) -> int:
         else effort_of_words(arguments.effort, arm.joint_names)
     )
     is_constant = not arguments.effort_table and all(':' not in word for word in arguments.effort)
-    _compile_step(arm, settings)
+    with show_compilation():  # by another simulation, so that wall time excludes it
+        Simulation(arm, settings).step()
     moves = []
     if _needs_closed_loop_move(arguments) or servo.integral is not None:
         simulation = new_simulation()  # without the servo, which the move commands
@@ -339,12 +340,6 @@ def _needs_closed_loop_move(arguments):
         or arguments.within
         or arguments.integral is not None
     )
-
-
-def _compile_step(arm, settings):
-    """Compile by a step of another simulation, so that wall time excludes compilation."""
-    with show_compilation():
-        Simulation(arm, settings).step()
 
 
 def _effort_loop(simulation, effort, is_constant):

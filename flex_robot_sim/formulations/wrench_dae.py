@@ -150,9 +150,9 @@ class WrenchDae:
         for i in range(arrays.parent.size):
             j = arrays.joint[i]
             joint_position, rate = (q[j], qd[j]) if j >= 0 else (0.0, 0.0)
-            attachments.append(
-                self.attachment(i, self._parent_twist(i, twists), q, qd, joint_position)
-            )
+            parent = arrays.parent[i]
+            parent_twist = twists[parent] if parent >= 0 else np.zeros(6)
+            attachments.append(self.attachment(i, parent_twist, q, qd, joint_position))
             twists[i] = attachments[i].X @ attachments[i].V + arrays.screw[i] * rate
         return attachments, twists
 
@@ -276,10 +276,6 @@ class WrenchDae:
                 if m >= 0:
                     qdd[m] = force[m] / arrays.rotor[j]
         return Solution(qdd, wrenches, twist_rates, matrix)
-
-    def _parent_twist(self, i, twists):
-        parent = self.arm.arrays.parent[i]
-        return twists[parent] if parent >= 0 else np.zeros(6)
 
     def attachment(
         self,

@@ -122,7 +122,9 @@ class _Assembly:
                 R, p = R @ rotation, p + R @ translation
         body, station = attachment
         if link.beam is None and joint_row < 0 and station < 0:
-            self._fix(link, Frame(body, R, p))
+            self.frames[link.name] = Frame(body, R, p)
+            if link.inertial is not None and body >= 0:
+                self.row['inertia'][body] += _inertia(link.inertial, R, p)
             return
         rotation = np.eye(3) if link.beam is None else link.beam.axes
         screw = np.concatenate([rotation.T @ screw[:3], rotation.T @ screw[3:]])
@@ -134,12 +136,6 @@ class _Assembly:
         self.frames[link.name] = Frame(body, rotation.T, np.zeros(3))
         if joint is not None:
             self.carried_bodies[joint.name] = (body, self.frames[link.name])
-
-    def _fix(self, link, frame):
-        """Add a rigid link to the body that it is fixed to."""
-        self.frames[link.name] = frame
-        if link.inertial is not None and frame.body >= 0:
-            self.row['inertia'][frame.body] += _inertia(link.inertial, frame.R, frame.p)
 
     def _attachment(self, joint):
         """Body and station that the joint is attached to, and the pose of its frame there."""

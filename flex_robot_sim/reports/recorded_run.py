@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -166,8 +167,8 @@ class _MessageCollector:
             (topic.name.strip('/'), short_name(topic.kind)): handler
             for topic, handler in (
                 *((topic, self._take_states) for topic in STATE_TOPICS),
-                (topics.TARGET, self._take_target),
-                (topics.JOINT_COMMANDS, self._take_command),
+                (topics.TARGET, partial(self._take_joints, 'target', 'position')),
+                (topics.JOINT_COMMANDS, partial(self._take_joints, 'commands', 'effort')),
                 (topics.DIAGNOSTICS, self._take_diagnostics),
                 (topics.ROBOT_DESCRIPTION, self._take_description),
             )
@@ -240,15 +241,10 @@ class _MessageCollector:
             if len(message[word]):
                 rows.add(time, stamp, names, message[word])
 
-    def _take_target(self, _name, time, message):
-        if not self.target.names:
-            self.target = SeriesBuilder(message['name'])
-        self.target.add(time, _stamp(message), message['name'], message['position'])
-
-    def _take_command(self, _name, time, message):
-        if not self.commands.names:
-            self.commands = SeriesBuilder(message['name'])
-        self.commands.add(time, _stamp(message), message['name'], message['effort'])
+    def _take_joints(self, series, word, _name, time, message):
+        if not getattr(self, series).names:
+            setattr(self, series, SeriesBuilder(message['name']))
+        getattr(self, series).add(time, _stamp(message), message['name'], message[word])
 
     def _take_tip(self, name, time, message):
         position = message['pose']['position']

@@ -112,15 +112,12 @@ class ModelView:
             rows['shown'] = f'{self._modes.slowdown(k):.3g} times slower, size not to scale'
         else:
             rows['pose'] = 'at rest under its weight, motors locked'
-            tips = self._resting_tips()
+            from flex_robot_sim.analysis.deflection import tip_deflection
+
+            tips = {link: tip_deflection(self._arm, link, self._rest) for link in self._arm.tips}
         for link, tip in tips.items():
             rows[f'tip of {link}'] = f'{1e3 * np.linalg.norm(tip[:3]):.3g} mm deflected'
         return rows
-
-    def _resting_tips(self):
-        from flex_robot_sim.analysis.deflection import tip_deflection
-
-        return {link: tip_deflection(self._arm, link, self._rest) for link in self._arm.tips}
 
     def _attempt(self, act: Callable[[], object]) -> None:
         try:
