@@ -88,11 +88,9 @@ def equilibrium(
     loads = make_loads(arm, pushes)
     expect_servo_on_free_drives(joints, gains)
     locked = locked_drives(arm, joints, has_input=gains is not None)
-    given = (
-        np.zeros(len(arm.joint_names))
-        if effort is None
-        else checked('effort', effort, arm.joint_names)
-    )
+    given = np.zeros(len(arm.joint_names))
+    if effort is not None:
+        given = checked('effort', effort, arm.joint_names)
     q, v, _ = equilibrium_and_slopes(arm, loads, q, v, locked, servo_gains(arm, gains)[0], given)
     held = tangent.residual_force(arm, loads, q, v, np.zeros(arm.size))[arm.motor_q]
     return Equilibrium(q, v, held)

@@ -332,11 +332,9 @@ def _as_text(summary):
         'frequencies [Hz]'
     )
     for row in summary['shapers']:
-        frequencies = (
-            'those of each pose'
-            if row['follows_pose']
-            else ', '.join(f'{f:.3g}' for f in row['frequencies']) or '-'
-        )
+        frequencies = 'those of each pose'
+        if not row['follows_pose']:
+            frequencies = ', '.join(f'{f:.3g}' for f in row['frequencies']) or '-'
         move_column = (
             ''
             if not moves

@@ -332,11 +332,9 @@ class _SampledPose:
         self._B = np.vstack([np.zeros_like(input_map), inverse @ input_map])
         self._measured = np.arange(drives.size) if feedback == 'link' else drives
         self._sampling = sampling
-        self._step = (
-            zero_order_hold(self._A, self._B, sampling.period)
-            if sampling.period
-            else (self._A, self._B)
-        )
+        self._step = (self._A, self._B)
+        if sampling.period:
+            self._step = zero_order_hold(self._A, self._B, sampling.period)
         self.light = 1.0 / np.diag(inverse)[drives]
 
     def holds_weight(self, stiffness):

@@ -78,11 +78,9 @@ class Children:
             code = process.poll()
             if code is not None and name not in self._optional:
                 self._readers[list(self._processes).index(name)].join(STOP_TIMEOUT_S)
-                ending = (
-                    f'was ended by {signal.Signals(-code).name}'
-                    if code < 0
-                    else f'ended with code {code}'
-                )
+                ending = f'ended with code {code}'
+                if code < 0:
+                    ending = f'was ended by {signal.Signals(-code).name}'
                 last_line = self._last_lines.get(name) if code > 0 else None
                 return f'{name} {ending}: {last_line}' if last_line else f'{name} {ending}'
         return None

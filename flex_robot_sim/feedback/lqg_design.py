@@ -165,11 +165,11 @@ class _Plant:
         undriven = plant.arm.passive_q
         elastic = np.concatenate([undriven, n + undriven])
         # decay rate of the links without feedback
-        self.link_decay = (
-            -np.linalg.eigvals(plant.A[np.ix_(elastic, elastic)]).real.max(initial=-np.inf)
-            if undriven.size and m
-            else np.inf
-        )
+        self.link_decay = np.inf
+        if undriven.size and m:
+            self.link_decay = -np.linalg.eigvals(plant.A[np.ix_(elastic, elastic)]).real.max(
+                initial=-np.inf
+            )
 
     def decay(self, gains, late):
         """Decay rate [1/s] of the slowest motion of the closed loop."""

@@ -338,11 +338,9 @@ class _Search:
             gains = g * rate**2, 0.0
         # a share of the neighbouring modes, which can improve their damping
         near = self.near[k]
-        weights = (
-            self.sensor_rows[k] + numbers[-near.size :] @ self.sensor_rows[near]
-            if near.size
-            else self.sensor_rows[k]
-        )
+        weights = self.sensor_rows[k]
+        if near.size:
+            weights = self.sensor_rows[k] + numbers[-near.size :] @ self.sensor_rows[near]
         slowest = MIN_FILTER_RATE[self.kind]
         return Channel(
             weights,

@@ -132,11 +132,9 @@ class BridgeNode(Node):
     def _change_twin(self, name):
         robot = self.parameters[RobotSettings]
         # a file named by a caller is read as plain URDF, because xacro can execute code
-        arm = (
-            self._bridge.arm
-            if not name
-            else build_arm(read_urdf(name), robot.coupling, robot.gravity)
-        )
+        arm = self._bridge.arm
+        if name:
+            arm = build_arm(read_urdf(name), robot.coupling, robot.gravity)
         self._outputs.change_twin(arm)
         self.get_logger().info(f'the twin uses the parameters of {name or "the robot"}')
 

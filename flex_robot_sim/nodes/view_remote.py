@@ -132,46 +132,31 @@ class ViewRemote:
         return self._news.popleft() if self._news else ''
 
     def _check_availability(self):
-        reasons = self._reasons
+        def expect(command, is_available, problem):
+            self._reasons[command] = '' if is_available else problem
+
         has_bench = self._clients[Command.DISARM].service_is_ready()
         for command in (Command.PAUSE, Command.STEP, Command.RESET):
-            reasons[command] = (
-                ''
-                if self._clients[command].service_is_ready()
-                else (
-                    'a bench cannot be stopped like a simulation'
-                    if has_bench
-                    else f'there is no service {SERVICES[command].name}'
-                )
-            )
-        reasons[Command.DISARM] = '' if has_bench else 'there is no bench'
-        reasons[Command.JOINT] = (
-            ''
-            if self._reference.get_subscription_count()
-            else (f'{topics.REFERENCE.name} has no subscriber')
-        )
+            problem = f'there is no service {SERVICES[command].name}'
+            if has_bench:
+                problem = 'a bench cannot be stopped like a simulation'
+            expect(command, self._clients[command].service_is_ready(), problem)
+        expect(Command.DISARM, has_bench, 'there is no bench')
+        has_reader = self._reference.get_subscription_count()
+        expect(Command.JOINT, has_reader, f'{topics.REFERENCE.name} has no subscriber')
         # one of the subscribers is the view node itself
-        reasons[Command.PUSH] = (
-            ''
-            if self._push.get_subscription_count() > 1
-            else (f'{topics.PUSH.name} has no subscriber')
-        )
-        reasons[Command.PAYLOAD] = (
-            ''
-            if self._setters['dynamics'].service_is_ready()
-            else ('there are no parameters of dynamics')
-        )
+        has_reader = self._push.get_subscription_count() > 1
+        expect(Command.PUSH, has_reader, f'{topics.PUSH.name} has no subscriber')
+        has_parameters = self._setters['dynamics'].service_is_ready()
+        expect(Command.PAYLOAD, has_parameters, 'there are no parameters of dynamics')
         has_controller = self._setters['controller'].service_is_ready()
         if not has_controller:
             self.parameters.pop('controller', None)
         for command in (Command.SHAPER, Command.FEEDBACK):
-            reasons[command] = (
-                'there is no controller'
-                if not has_controller
-                else ''
-                if self.value(command)
-                else f'the controller has no parameter {command}'
-            )
+            problem = 'there is no controller'
+            if has_controller:
+                problem = f'the controller has no parameter {command}'
+            expect(command, has_controller and self.value(command), problem)
 
     def _refresh(self, name):
         client = self._getters[name]

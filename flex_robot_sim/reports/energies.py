@@ -87,11 +87,9 @@ def _work(run, arm):
     )
     effort = np.column_stack([run.effort.column(name) for name in arm.joint_names])
     # nodes record the effort before a state; a mean around a state covers the next step, too
-    effort_over_step = (
-        (effort[1:] + effort[:-1]) / 2
-        if (run.metadata.get('efforts') == MEAN_EFFORTS)
-        else effort[1:]
-    )
+    effort_over_step = effort[1:]
+    if run.metadata.get('efforts') == MEAN_EFFORTS:
+        effort_over_step = (effort[1:] + effort[:-1]) / 2
     power = np.nan_to_num((effort_over_step * (speed[1:] + speed[:-1]) / 2).sum(axis=1))
     steps = np.diff(time) * power
     return time, np.append(0.0, np.cumsum(steps))

@@ -141,11 +141,9 @@ def error_by_kind(arm: ArmModel, run: Run, other: Run) -> tuple[float, str]:
 
 
 def _kind(arm, name, k):
-    joint_row = (
-        k
-        if k < len(arm.joint_names)
-        else next((j for j, motor in enumerate(arm.arrays.motor) if motor == k), None)
-    )
+    joint_row = k
+    if k >= len(arm.joint_names):
+        joint_row = next((j for j, motor in enumerate(arm.arrays.motor) if motor == k), None)
     if joint_row is not None:
         body = int(np.flatnonzero(arm.arrays.joint == joint_row)[0])
         return 'turning' if arm.arrays.screw[body, :3].any() else 'sliding'

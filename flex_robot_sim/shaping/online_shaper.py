@@ -103,16 +103,12 @@ class OnlineShaper(Serializable):
             cycles,
             amplitude,
         )
-        rows = (
-            np.column_stack([stage.frequencies for stage in stages])
-            if stages
-            else (np.zeros((1, 0)))
-        )
-        self._frequencies = (
-            table.pose_table(rows)
-            if table is not None and stages
-            else PoseTable.of((), (), rows[0])
-        )
+        rows = np.zeros((1, 0))
+        if stages:
+            rows = np.column_stack([stage.frequencies for stage in stages])
+        self._frequencies = PoseTable.of((), (), rows[0])
+        if table is not None and stages:
+            self._frequencies = table.pose_table(rows)
         self._state = kernel.ShaperState(
             np.full(1, kernel.EMPTY),
             np.zeros((count, joints)),

@@ -124,11 +124,9 @@ class EnergyGain:
         self.is_reported = is_excessive and self._was_seen
         self._steps, self._was_seen = 0, is_excessive
         is_explicit = settings.scheme in EXPLICIT_SCHEMES
-        name, remedy = (
-            (settings.scheme, 'the scheme implicit_midpoint')
-            if is_explicit
-            else (settings.formulation, 'the formulation recursion')
-        )
+        name, remedy = (settings.formulation, 'the formulation recursion')
+        if is_explicit:
+            name, remedy = (settings.scheme, 'the scheme implicit_midpoint')
         return self.is_reported * [
             f'by {time:.4g} s {name} has made {gain:.3g} J out of nothing: time_step = '
             f'{settings.time_step:g} s is too long for it here'

@@ -68,11 +68,9 @@ class ControlLoop:
             )
         self.simulation, self.controller, self._record = simulation, controller, record
         self._period, self._delay = (int(step) for step in np.round(steps))
-        self._record_period = (
-            self._period
-            if record_period is None
-            else whole_steps('record_period', record_period, h)
-        )
+        self._record_period = self._period
+        if record_period is not None:
+            self._record_period = whole_steps('record_period', record_period, h)
         self._pending: deque[tuple[int, np.ndarray]] = deque()  # (step, efforts)
         self._step = 0
 

@@ -29,11 +29,11 @@ class DeflectionScaler:
 
     def __init__(self, arm: ArmModel) -> None:
         self.arm = arm
-        self.linear = (
-            arm
-            if arm.coupling == 'zero_order'
-            else build_arm(arm.description, 'zero_order', arm.arrays.base_acceleration[3:] * -1.0)
-        )
+        self.linear = arm
+        if arm.coupling != 'zero_order':
+            self.linear = build_arm(
+                arm.description, 'zero_order', arm.arrays.base_acceleration[3:] * -1.0
+            )
 
     def scaled(self, q: np.ndarray, factor: float) -> np.ndarray:
         """Return coordinates (n,) with deflections of links and joints times `factor`."""

@@ -125,11 +125,9 @@ class RobotView:
             )
         R, p = self._stage.pose(link)
         size = float(np.linalg.norm(force))
-        along = (
-            R @ force * (PUSH_ARROW_LENGTH * self._stage.reach / size)
-            if (size > 0.0)
-            else np.zeros(3)
-        )
+        along = np.zeros(3)
+        if size > 0.0:
+            along = R @ force * (PUSH_ARROW_LENGTH * self._stage.reach / size)
         self._arrows[link](p - along, p)
 
     def _text_rows(self, now):

@@ -96,11 +96,9 @@ class JointTracker:
             calibration.turn.position(message.turn_counts),
         )
         pulses = message.step_rate / calibration.steps_per_radian
-        turn.bandwidth = (
-            self._settings.turn_velocity_bandwidth
-            if message.state in MOVING
-            else self._settings.velocity_bandwidth
-        )
+        turn.bandwidth = self._settings.velocity_bandwidth
+        if message.state in MOVING:
+            turn.bandwidth = self._settings.turn_velocity_bandwidth
         slide.take(self.position[0], duration)
         turn.take(self.position[1], duration, pulses - self._pulses)
         self._pulses = pulses
