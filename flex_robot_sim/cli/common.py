@@ -49,6 +49,14 @@ def expect_writable(path: str) -> None:
         raise UsageError(f'{path or "a file without a name"}: cannot be written: {problem}.')
 
 
+def expect_drawable(path: str | None) -> None:
+    """Refuse a file that no figure can be written to, before the command runs; None passes."""
+    if path:
+        from flex_robot_sim.util.plots import check_figure_path  # matplotlib loads slowly
+
+        check_figure_path(path)
+
+
 def add_output(parser: ArgumentParser, option: str, **settings: Any) -> None:
     """Add an option that names a file to write, and --force; `main` refuses a file that exists."""
     previous_options = parser.get_default('outputs') or ()

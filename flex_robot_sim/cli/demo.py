@@ -64,25 +64,17 @@ def add_arguments(parser: ArgumentParser) -> None:
         help='shape the motion so that the links do not vibrate afterwards: '
         f'{", ".join(CONTROLLER_SHAPERS[1:])}; see docs/control.md',
     )
-    parser.add_argument(
-        '--compare',
-        action='store_true',
-        help='run without a shaper, then with it (default: zvd), and draw both; '
-        '--seconds is the time of each run (default: three motions)',
-    )
-    parser.add_argument(
-        '--inside',
-        action='store_true',
-        help='run the controller inside the process of the dynamics, at 1 kHz',
-    )
-    parser.add_argument(
-        '--no-view',
-        action='store_true',
-        help='do not show the arm in a browser (--json does not either)',
-    )
-    parser.add_argument(
-        '--network', action='store_true', help='let other machines listen and command'
-    )
+    for option, text in (
+        (
+            '--compare',
+            'run without a shaper, then with it (default: zvd), and draw both; --seconds is the '
+            'time of each run (default: three motions)',
+        ),
+        ('--inside', 'run the controller inside the process of the dynamics, at 1 kHz'),
+        ('--no-view', 'do not show the arm in a browser (--json does not either)'),
+        ('--network', 'let other machines listen and command'),
+    ):
+        parser.add_argument(option, action='store_true', help=text)
     common.add_output(
         parser,
         '--plot',
@@ -114,11 +106,7 @@ def _demonstrate(arguments, stop):
     screen, timeout = Screen(), PROGRAM_TIMEOUT_S
     arm = _load(arguments)
     picture = arguments.plot or (None if arguments.json else f'demo_{arm.description.name}.png')
-    if picture:
-        # matplotlib takes half a second to import
-        from flex_robot_sim.util.plots import check_figure_path
-
-        check_figure_path(picture)
+    common.expect_drawable(picture)
     if arguments.record:
         common.remove_forced(arguments, arguments.record)
         refuse_recording(arguments.record)

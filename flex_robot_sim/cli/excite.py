@@ -177,10 +177,7 @@ def _check_arguments(arguments):
         common.expect_writable(path)
     if arguments.log:
         common.expect_writable(arguments.log)
-    if arguments.plot:
-        from flex_robot_sim.util.plots import check_figure_path
-
-        check_figure_path(arguments.plot)
+    common.expect_drawable(arguments.plot)
 
 
 def _summary(arguments, arm, design, open_loop_limit):

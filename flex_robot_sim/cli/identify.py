@@ -208,10 +208,7 @@ def _check_arguments(arguments):
     robot = arguments.files[-1]
     if Path(robot).suffix.lower() in ('.csv', '.mcap'):
         raise UsageError(f'{robot}: this is a log. Name the logs first, and the robot last.')
-    if arguments.plot:
-        from flex_robot_sim.util.plots import check_figure_path
-
-        check_figure_path(arguments.plot)
+    common.expect_drawable(arguments.plot)
     if arguments.output:
         common.expect_writable(arguments.output)
 

@@ -35,36 +35,16 @@ def add_arguments(parser: ArgumentParser) -> None:
         help='times as fast (default: %(default)s)',
     )
     parser.add_argument('--loop', action='store_true', help='again and again, until Ctrl-C')
-    parser.add_argument(
-        '--start',
-        type=float,
-        default=0.0,
-        metavar='S',
-        help='where to begin, from the first message on [s]',
-    )
-    parser.add_argument(
-        '--until',
-        type=float,
-        default=math.inf,
-        metavar='S',
-        help='where to end, from the first message on [s]',
-    )
-    parser.add_argument(
-        '--commands',
-        action='store_true',
-        help='send topics that command an arm, too, unless a node listens to them',
-    )
-    parser.add_argument(
-        '--force',
-        action='store_true',
-        help='send commands although nodes listen to them: an arm may move',
-    )
-    parser.add_argument(
-        '--view',
-        action='store_true',
-        help='show the arm in a browser, again and again, until Ctrl-C',
-    )
-    parser.add_argument('--network', action='store_true', help='let other machines listen')
+    for option, default, action in (('--start', 0.0, 'begin'), ('--until', math.inf, 'end')):
+        text = f'where to {action}, from the first message on [s]'
+        parser.add_argument(option, type=float, default=default, metavar='S', help=text)
+    for option, text in (
+        ('--commands', 'send topics that command an arm, too, unless a node listens to them'),
+        ('--force', 'send commands although nodes listen to them: an arm may move'),
+        ('--view', 'show the arm in a browser, again and again, until Ctrl-C'),
+        ('--network', 'let other machines listen'),
+    ):
+        parser.add_argument(option, action='store_true', help=text)
 
 
 def run(arguments: Namespace) -> int:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from flex_robot_sim.cli.common import add_json, add_output, print_result
+from flex_robot_sim.cli.common import add_json, add_output, expect_drawable, print_result
 from flex_robot_sim.cli.terminal import show_progress
 from flex_robot_sim.rig.bridge.bench_comparison import compare, summary
 from flex_robot_sim.rig.bridge.experiment_log import read_experiment
@@ -39,10 +39,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> int:
     """Carry out the command."""
-    if arguments.plot:
-        from flex_robot_sim.util.plots import check_figure_path  # loads slowly
-
-        check_figure_path(arguments.plot)
+    expect_drawable(arguments.plot)
     calibration = read_calibration(arguments.calibration) if arguments.calibration else None
     with show_progress('simulating the experiment'):
         experiment = read_experiment(arguments.log, arguments.robot, calibration)

@@ -110,10 +110,7 @@ def run(arguments: Namespace) -> int:
     """Carry out the command."""
     if (arguments.robot is None) == (arguments.log is None):
         raise UsageError('give either a URDF or --log CSV.')
-    if arguments.plot:
-        from flex_robot_sim.util.plots import check_figure_path
-
-        check_figure_path(arguments.plot)
+    common.expect_drawable(arguments.plot)
     if arguments.output:
         common.expect_writable(arguments.output)
     summary, cases, candidates, best, spectrum = (_from_log if arguments.log else _from_robot)(

@@ -43,20 +43,11 @@ def add_arguments(parser: ArgumentParser) -> None:
         'interrupted goes on with the same call.'
     )
     common.add_robot(parser)
-    parser.add_argument(
-        '--vary',
-        action='append',
-        default=[],
-        metavar='NAME=FORM',
-        help='values of a number; once per number',
-    )
-    parser.add_argument(
-        '--scale',
-        action='append',
-        default=[],
-        metavar='NAME=FORM',
-        help='values of a number, in multiples of the described one',
-    )
+    for option, text in (
+        ('--vary', 'values of a number; once per number'),
+        ('--scale', 'values of a number, in multiples of the described one'),
+    ):
+        parser.add_argument(option, action='append', default=[], metavar='NAME=FORM', help=text)
     design = parser.add_mutually_exclusive_group()
     design.add_argument(
         '--latin',
