@@ -57,18 +57,9 @@ def run(arguments: Namespace) -> int:
         for title, heading, rows in setup_tables(run)
     ]
     with show_progress('drawing'):
-        write_page(
-            page_path,
-            page(
-                ' and '.join(names),
-                [*lines, *start_lines],
-                notes,
-                None,
-                plots,
-                tables_of(numbers),
-                collapsed,
-            ),
-        )
+        title, tables = ' and '.join(names), tables_of(numbers)
+        text = page(title, [*lines, *start_lines], notes, None, plots, tables, collapsed)
+        write_page(page_path, text)
         files = write_figures(arguments.figures, plots) if arguments.figures else []
     print_result(
         arguments,

@@ -46,16 +46,8 @@ def run(arguments: Namespace) -> int:
     with show_progress('reading'):
         tables, notes = read_tables(reader, arguments.topics)
     if not tables:
-        raise UsageError(
-            '; '.join(
-                [
-                    f'{reader.path}: there are no messages in it that make a table',
-                    *reader.notes,
-                    *notes,
-                ]
-            )
-            + '.'
-        )
+        problem = f'{reader.path}: there are no messages in it that make a table'
+        raise UsageError('; '.join([problem, *reader.notes, *notes]) + '.')
     for note in [*reader.notes, *notes]:
         print(f'flexsim export: note: {plain(note)}', file=sys.stderr)
     with show_progress('writing'):

@@ -423,19 +423,9 @@ def _draw(path, fit):
     from flex_robot_sim.util.plots import Chart, Curve, write_charts
 
     time, measured, predicted = fit.times[0], fit.measured[0], fit.predicted[0]
-    write_charts(
-        path,
-        'measured and simulated, where the fit has not looked',
-        [
-            Chart(
-                name,
-                'time [s]',
-                name,
-                (
-                    Curve('measured', time, measured[:, k], 0),
-                    Curve('simulated', time, predicted[:, k], 1),
-                ),
-            )
-            for k, name in enumerate(fit.channels)
-        ],
-    )
+    charts = []
+    for k, name in enumerate(fit.channels):
+        measured_curve = Curve('measured', time, measured[:, k], 0)
+        simulated_curve = Curve('simulated', time, predicted[:, k], 1)
+        charts.append(Chart(name, 'time [s]', name, (measured_curve, simulated_curve)))
+    write_charts(path, 'measured and simulated, where the fit has not looked', charts)

@@ -59,13 +59,13 @@ def as_text(facts: Mapping[str, Any]) -> Iterable[str]:
         '',
         f'  {"":20} {"range":>13} {"rms":>11} {"largest":>11} {"rms":>8} {"steady":>8}',
     ]
-    for name, figures in facts['quantities'].items():
-        lines.append(
-            f'  {name:20} {_number(figures["range"], 9, 4)} {figures["unit"]:>3} '
-            f'{_number(figures["rms_difference"], 11, 3)} '
-            f'{_number(figures["largest_difference"], 11, 3)} '
-            f'{_percent(figures["rms_percent"])} {_percent(figures["steady_percent"])}'
-        )
+    lines += [
+        f'  {name:20} {_number(figures["range"], 9, 4)} {figures["unit"]:>3} '
+        f'{_number(figures["rms_difference"], 11, 3)} '
+        f'{_number(figures["largest_difference"], 11, 3)} '
+        f'{_percent(figures["rms_percent"])} {_percent(figures["steady_percent"])}'
+        for name, figures in facts['quantities'].items()
+    ]
     lines += ['', '  Percent are of the range; steady: the mean of the last tenth.']
     if facts['missing_s']:
         lines += [
@@ -102,13 +102,7 @@ def _plot(path, title, comparison):
         )
     ]
     for quantity in comparison.quantities:
-        panels.append(
-            Panel(
-                f'{quantity.name} [{quantity.unit}]',
-                (
-                    Curve('bench', time, with_gaps(quantity.bench)),
-                    Curve('simulation', time, with_gaps(quantity.simulation), 1, 1),
-                ),
-            )
-        )
+        bench = Curve('bench', time, with_gaps(quantity.bench))
+        simulation = Curve('simulation', time, with_gaps(quantity.simulation), 1, 1)
+        panels.append(Panel(f'{quantity.name} [{quantity.unit}]', (bench, simulation)))
     write_figure(path, title, panels)

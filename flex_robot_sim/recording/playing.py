@@ -61,16 +61,14 @@ def _is_measured(topic):
     return topic.split('/')[-2:-1] == [MEASURED_NAMESPACE]
 
 
-def in_order(
-    messages: Iterable[RecordedMessage], window: int = REORDER_WINDOW_NS
-) -> Iterator[RecordedMessage]:
-    """Yield messages sorted by time; they may be out of order by `window` [ns]."""
+def in_order(messages: Iterable[RecordedMessage]) -> Iterator[RecordedMessage]:
+    """Yield messages sorted by time; they may be out of order by REORDER_WINDOW_NS."""
     queue: list[tuple[int, int, RecordedMessage]] = []
     newest = 0
     for number, message in enumerate(messages):
         heapq.heappush(queue, (message.time, number, message))
         newest = max(newest, message.time)
-        while queue[0][0] < newest - window:
+        while queue[0][0] < newest - REORDER_WINDOW_NS:
             yield heapq.heappop(queue)[2]
     while queue:
         yield heapq.heappop(queue)[2]

@@ -212,11 +212,9 @@ class _MessageCollector:
             topic.name.startswith(f'{self.namespace}/') or topic.name == DIAGNOSTICS
         ):
             return
-        name = (
-            topic.name[len(self.namespace) + 1 :]
-            if (topic.name != DIAGNOSTICS)
-            else DIAGNOSTICS.strip('/')
-        )
+        name = DIAGNOSTICS.strip('/')
+        if topic.name != DIAGNOSTICS:
+            name = topic.name[len(self.namespace) + 1 :]
         handler = self._handler(name, kind.name)
         if handler is None:
             return

@@ -214,33 +214,26 @@ def comparisons(
         peaks = np.array([np.abs(values(drop)).max() for drop in by_rotor.values()])
         return 100 * float((peaks[1:] / peaks[:-1] - 1).min())
 
-    rows = []
-    for place, name, values in (
-        ('figure 9', 'twist of joint 1', joint_twist),
-        *(
-            (
-                f'figure {10 + row}',
-                f'{name} of the upper boom',
-                lambda drop, row=row: tip_displacement(drop, row),
-            )
-            for row, name in enumerate(DEFORMATIONS)
-        ),
-    ):
-        rows.append(
-            check_claim(
-                f'{name}, least growth of its peak from one rotor to the next',
-                place,
-                'the larger the inertia, the larger the angle'
-                if place == 'figure 9'
-                else 'the same as in figure 9',
-                growth(values),
-                '%',
-                LINE_WIDTH,
-                lower=100 * LINE_FRACTION,
-                reason='in free fall the rotors hardly affect the end of the boom; the '
-                'figures may include a brake or a torque',
-            )
+    larger, same = 'the larger the inertia, the larger the angle', 'the same as in figure 9'
+    curves = [('twist of joint 1', larger, joint_twist)]
+    curves += [
+        (f'{name} of the upper boom', same, partial(tip_displacement, row=row))
+        for row, name in enumerate(DEFORMATIONS)
+    ]
+    rows = [
+        check_claim(
+            f'{name}, least growth of its peak from one rotor to the next',
+            f'figure {number}',
+            claim,
+            growth(values),
+            '%',
+            LINE_WIDTH,
+            lower=100 * LINE_FRACTION,
+            reason='in free fall the rotors hardly affect the end of the boom; the figures may '
+            'include a brake or a torque',
         )
+        for number, (name, claim, values) in enumerate(curves, 9)
+    ]
     rows.append(
         check_claim(
             'v_y of the upper boom, zero order against shortening',

@@ -248,17 +248,15 @@ def simulate_methods(
             progress=progress,
         )
 
-    results = (
-        run_formulations(
-            arm,
-            motion,
-            force,
-            seconds,
-            subprogress(progress, 0.4, 1.0),
-            remarks={'element_sum': f'{FINE_ELEMENTS} rigid elements in each finite element'},
-        )
-        if runs_formulations
-        else {}
+    if not runs_formulations:
+        return runs, numbers, {}
+    results = run_formulations(
+        arm,
+        motion,
+        force,
+        seconds,
+        subprogress(progress, 0.4, 1.0),
+        remarks={'element_sum': f'{FINE_ELEMENTS} rigid elements in each finite element'},
     )
     return runs, numbers, results
 

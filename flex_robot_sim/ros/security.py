@@ -53,9 +53,9 @@ def missing_security(enclave: str, environment: Mapping[str, str] = os.environ) 
     return ''
 
 
-def is_security_enabled(environment: Mapping[str, str] = os.environ) -> bool:
+def is_security_enabled() -> bool:
     """Whether the environment enables ROS security."""
-    return environment.get(ENABLE_VARIABLE) == REQUIRED[ENABLE_VARIABLE]
+    return os.environ.get(ENABLE_VARIABLE) == REQUIRED[ENABLE_VARIABLE]
 
 
 def enclave_of(node: Node) -> str:

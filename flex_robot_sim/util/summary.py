@@ -31,11 +31,11 @@ def summarized(kind: Class) -> Class:
     return kind
 
 
-def listed(words: Iterable[object], most: int = MAX_LIST_ITEMS) -> str:
+def listed(words: Iterable[object]) -> str:
     """Return words separated by commas, and the number of omitted ones."""
     texts = [str(word) for word in words]
-    left_out = len(texts) - most
-    return ', '.join(texts[:most]) + (f' and {left_out} more' if left_out > 0 else '')
+    left_out = len(texts) - MAX_LIST_ITEMS
+    return ', '.join(texts[:MAX_LIST_ITEMS]) + (f' and {left_out} more' if left_out > 0 else '')
 
 
 def numbers(values: Sequence[float] | np.ndarray) -> str:

@@ -19,10 +19,9 @@ ADC = (Fault.ADC_ROOT, Fault.ADC_TIP)
 REVERSED = (Parameter.SLIDE_REVERSED, Parameter.TURN_REVERSED)
 
 
-def signed(value: int, bits: int = 32) -> int:
-    """Return `value` wrapped to a signed integer of `bits` bits."""
-    half = 1 << (bits - 1)
-    return (value + half) % (2 * half) - half
+def signed(value: int) -> int:
+    """Return `value` wrapped to a signed integer of 32 bits."""
+    return (value + 2**31) % 2**32 - 2**31
 
 
 class BoardSensors:

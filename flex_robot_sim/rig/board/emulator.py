@@ -151,7 +151,9 @@ class Emulator:
                 if ahead > 0:
                     time.sleep(ahead)
                 elif ahead < -MAX_CATCH_UP_TIME:
-                    self._record_pause(-ahead)
+                    self.pause_count += 1
+                    self.lost_time -= ahead
+                    self.rig.board.late_steps += 1
                     due -= ahead
                     time.sleep(STEP_TIME)
                 # thread time: waiting for a processor is no load of the board
@@ -165,11 +167,6 @@ class Emulator:
         finally:
             # the host must detect that the board is gone
             self.port.unplug()
-
-    def _record_pause(self, seconds):
-        self.pause_count += 1
-        self.lost_time += seconds
-        self.rig.board.late_steps += 1
 
     def _run_calls(self):
         while True:

@@ -110,7 +110,6 @@ class QemuMachine:
         self,
         image: str | Path | None = None,
         lockstep: bool = True,
-        boot_id: int = 1,
         clock: int = 0,
         world: World | None = None,
     ) -> None:
@@ -127,7 +126,7 @@ class QemuMachine:
         self._mailbox = symbol_address(image, 'mailbox')
         self.outputs: Any = None  # Outputs, after the first step
         self.boots = 0
-        self._boot_id, self._world = boot_id, world or World()
+        self._boot_id, self._world = 1, world or World()
         self._received, self._qtest_lock = 0, threading.Lock()
         with contextlib.nullcontext() if lockstep else _realtime_priority():
             self._start(str(image))

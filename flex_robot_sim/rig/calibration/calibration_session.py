@@ -43,7 +43,6 @@ class CalibrationSession:
         arm: ArmModel,
         ask: Callable[[str], str],
         say: Callable[[str], object],
-        parts: BenchParts | None = None,
         readings: dict[str, Any] | None = None,
         keep: Callable[[dict[str, Any]], object] | None = None,
         watch: Callable[[], AbstractContextManager[Callable[[], bool]]] | None = None,
@@ -59,7 +58,7 @@ class CalibrationSession:
         :param watch: see CalibrationBench; record: see CalibrationBench.
         """
         check_bench_arm(arm)
-        parts = parts or BenchParts()
+        parts = BenchParts()
         self.readings = {} if readings is None else readings
         self._bench = CalibrationBench(link, parts, watch, record)
         self._keep = keep or (lambda readings: None)

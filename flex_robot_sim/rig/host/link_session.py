@@ -92,7 +92,7 @@ class LinkSession:
         self._pending_times: dict[int, float] = {}  # {token: time of sending}            [s]
         self._handlers = {
             wire.HelloAck: self._handle_hello,
-            wire.Ack: self._handle_ack,
+            wire.Ack: lambda frame, _now: self._on_ack(frame.message),
             wire.Telemetry: self._handle_telemetry,
             wire.TimeReply: self._handle_time,
             wire.Health: self._handle_health,
@@ -200,9 +200,6 @@ class LinkSession:
                 self.reading = self.health = None
             self.number, self.board = frame.session, frame.message
             self.phase, self.is_set_up_due = LinkState.GREETING, True
-
-    def _handle_ack(self, frame, _now):
-        self._on_ack(frame.message)
 
     def _handle_telemetry(self, frame, now):
         if not self.stamps.advances(frame.message.time, now):
