@@ -1,9 +1,11 @@
 """What tests over DDS share: a node that looks on, and processes that end with the test."""
 
+import gc
 import os
 import sys
 
 import pytest
+from command_calls import restored_state
 from control_msgs_build import folder_of_control_msgs
 from node_processes import NodeProcess
 from ros_observer import observer, the_observer
@@ -13,6 +15,7 @@ from flex_robot_sim.control.joint_controller import JointController
 from flex_robot_sim.motion.limits import effort_limits
 from flex_robot_sim.realtime.loop import SimulationLoop
 from flex_robot_sim.realtime.loop_settings import LoopSettings
+from flex_robot_sim.start import start_node
 
 __all__ = ['observer', 'the_observer']  # fixtures
 
@@ -38,6 +41,40 @@ def start():
     yield start_process
     for process in processes:
         process.close()
+
+
+@pytest.fixture
+def ended(capfd):
+    """Return a function that runs a node to its end in this process; it gives code and lines."""
+
+    def run(name, *ros_arguments, **parameters):
+        interval = sys.getswitchinterval()
+        capfd.readouterr()
+        with restored_state(), pytest.raises(SystemExit) as end:
+            sys.argv[:] = [name, '--ros-args', *ros_arguments]
+            for key, value in parameters.items():
+                sys.argv += ['-p', f'{key}:={value}']
+            start_node(name)
+        sys.setswitchinterval(interval)
+        gc.collect()  # a node that has not started leaves DDS when it is deleted
+        lines = capfd.readouterr().err.splitlines()
+        assert not any('Traceback' in line for line in lines), lines
+        return end.value.code, lines
+
+    return run
+
+
+@pytest.fixture
+def refused(ended):
+    """Return a function that starts a node that ends with code 2; it gives its only line."""
+
+    def run(name, *ros_arguments, **parameters):
+        code, lines = ended(name, *ros_arguments, **parameters)
+        (line,) = (line for line in lines if not line.startswith('[INFO]'))
+        assert code == 2
+        return line
+
+    return run
 
 
 @pytest.fixture(scope='session')

@@ -75,16 +75,14 @@ def test_a_bench_is_watched_by_what_its_bridge_sends(start, observer):
     assert watch.count('refused') == 0 and watch.stop()[0] == 0
 
 
-def test_arm_without_gauges_is_refused_in_one_line(start, tmp_path):
+def test_arm_without_gauges_is_refused_in_one_line(refused, tmp_path):
     text = '\n'.join(
         line
         for line in shipped_robots()['two_link'].read_text('utf-8').splitlines()
         if '<flex_sensor' not in line
     )
     (tmp_path / 'arm.urdf').write_text(text, 'utf-8')
-    process = start('drift', robot=str(tmp_path / 'arm.urdf'))
-    assert process.wait() == 2
-    assert process.lines[-1] == (
+    assert refused('drift', robot=tmp_path / 'arm.urdf') == (
         'drift: two_link: has no flex sensor to watch it by. Give its links a <flex_sensor>'
     )
 

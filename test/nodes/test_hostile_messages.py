@@ -1,13 +1,9 @@
 """What others send is data: a description from a topic or a recording never runs a program."""
 
 import json
-import os
-import sys
 
 import pytest
 from hostile_files import write_recording, xacro_robot
-from node_processes import Process
-from project_files import ROOT
 from ros_observer import LATCHED
 from std_msgs.msg import String
 
@@ -22,36 +18,27 @@ REFUSED = (
 @pytest.mark.parametrize(
     'name', ['dynamics', 'controller', 'simulation', 'shaper', 'view', 'drift', 'bridge']
 )
-def test_a_node_does_not_run_the_xacro_of_a_topic(start, observer, tmp_path, name):
+def test_a_node_does_not_run_the_xacro_of_a_topic(refused, observer, tmp_path, name):
     mark, space = tmp_path / 'created', f'hostile_{name}'
     if name == 'view':
         pytest.importorskip('viser')
-    process = start(name, '-r', f'__ns:=/{space}')
-    observer.publisher(String, f'/{space}/robot_description', LATCHED).publish(
+    observer.node.create_publisher(String, f'/{space}/robot_description', LATCHED).publish(
         String(data=xacro_robot(mark))
     )
-    assert process.wait() == 2
-    assert process.lines[-1].endswith(REFUSED) and process.count('Traceback') == 0
+    assert refused(name, '-r', f'__ns:=/{space}').endswith(REFUSED)
     assert not mark.exists()
 
 
-def test_a_replay_with_a_view_does_not_run_the_xacro_of_the_recording(tmp_path):
+def test_a_replay_with_a_view_does_not_run_the_xacro_of_the_recording(flexsim, tmp_path):
     pytest.importorskip('mcap')
     pytest.importorskip('viser')
     mark = tmp_path / 'created'
     path = write_recording(tmp_path / 'run.mcap', xacro_robot(mark))
-    process = Process(
-        [sys.executable, '-m', 'flex_robot_sim', 'replay', str(path), '--view'],
-        {**os.environ, 'PYTHONPATH': str(ROOT)},
+    done = flexsim('replay', path, '--view')
+    assert done.returncode == 2 and not mark.exists()
+    assert done.stderr.splitlines()[-1] == (
+        f'flexsim replay: {path}: the robot in it cannot be shown: {REFUSED} Or leave --view out.'
     )
-    try:
-        assert process.wait() == 2 and not mark.exists()
-        assert process.lines[-1] == (
-            f'flexsim replay: {path}: the robot in it cannot be shown: '
-            f'{REFUSED} Or leave --view out.'
-        )
-    finally:
-        process.close()
 
 
 @pytest.mark.parametrize(

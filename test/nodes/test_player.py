@@ -129,7 +129,7 @@ def test_a_recording_is_seen_in_a_browser_until_a_signal(replay, tmp_path, brows
     assert process.stop(signal.SIGINT)[0] == 0 and process.count('Traceback') == 0
 
 
-def test_what_has_no_robot_cannot_be_seen(replay, tmp_path):
+def test_what_has_no_robot_cannot_be_seen(flexsim, tmp_path):
     pytest.importorskip('viser')
     path = tmp_path / 'run.mcap'
     writer = RecordingWriter(path, {})
@@ -139,9 +139,9 @@ def test_what_has_no_robot_cannot_be_seen(replay, tmp_path):
         joint_state(1, ['elbow'], [0.0]),
     )
     writer.close()
-    process = replay(path, '--view')
-    assert process.wait() == 2
-    assert process.lines[-1] == (
+    done = flexsim('replay', path, '--view')
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1] == (
         f'flexsim replay: {path}: there is no robot_description in it, without which nothing can '
         'be shown: leave --view out'
     )
@@ -192,7 +192,7 @@ def waist(observer, space):
     return observer.hear(JointState, f'/{space}/measured').position[0]
 
 
-def test_recorded_commands_do_not_move_a_live_arm(replay, start, observer, tmp_path):
+def test_recorded_commands_do_not_move_a_live_arm(flexsim, replay, start, observer, tmp_path):
     space = 'driven'
     arm = start(
         'dynamics',
@@ -208,14 +208,13 @@ def test_recorded_commands_do_not_move_a_live_arm(replay, start, observer, tmp_p
     path = write_commands(
         tmp_path / 'run.mcap', space, 'joint_commands', 'push', 'effort_controller/commands'
     )
-    process = replay(path)
-    assert process.wait() == 2
+    done = flexsim('replay', path)
+    assert done.returncode == 2
+    lines = done.stderr.splitlines()
     for name in ('joint_commands', 'push', 'effort_controller/commands'):
-        assert (
-            f'note: /{space}/{name} is left out: it commands an arm. --commands sends it'
-            in process.lines
-        )
-    assert process.lines[-1] == f'flexsim replay: {path}: none of its topics can be sent.'
+        note = f'note: /{space}/{name} is left out: it commands an arm. --commands sends it'
+        assert note in lines
+    assert lines[-1] == f'flexsim replay: {path}: none of its topics can be sent.'
     for topics in (('push',), ('effort_controller/commands',), ('remapped_efforts',)):
         path = write_commands(tmp_path / f'{topics[0].replace("/", "_")}.mcap', space, *topics)
         # on a busy machine the node may be found in a later round
@@ -298,12 +297,12 @@ def test_a_topic_name_that_ros_does_not_allow_is_left_out_with_a_line(replay, ob
     ],
     ids=['foreign', 'empty'],
 )
-def test_a_file_that_cannot_be_played_is_one_line(replay, tmp_path, content, line):
+def test_a_file_that_cannot_be_played_is_one_line(flexsim, tmp_path, content, line):
     path = tmp_path / 'x.mcap'
     path.write_bytes(content)
-    process = replay(path)
-    assert process.wait() == 2
-    assert process.lines[-1] == f'flexsim replay: {path}: {line.format(path=path)}'
+    done = flexsim('replay', path)
+    assert done.returncode == 2
+    assert done.stderr == f'flexsim replay: {path}: {line.format(path=path)}\n'
 
 
 def test_due_times_are_those_of_the_recording_over_the_speed(recording):

@@ -207,15 +207,15 @@ def test_a_signal_ends_the_file_as_it_should(record, observer, number, times):
     assert process.count('Traceback') == 0
 
 
-def test_a_file_that_is_there_is_left_alone(record, tmp_path):
+def test_a_file_that_is_there_is_left_alone(flexsim, tmp_path):
     path = tmp_path / 'old.mcap'
     path.write_text('mine')
-    process, _ = record(path=path)
-    assert process.wait() == 2
-    assert process.lines == [
+    done = flexsim('record', '--output', path)
+    assert (done.returncode, done.stderr) == (
+        2,
         f'flexsim record: --output {path}: exists already. Name another one, or replace it by '
-        '--force.'
-    ]
+        '--force.\n',
+    )
     assert path.read_text() == 'mine'
 
 

@@ -1,6 +1,8 @@
 """The node `view` as its users meet it: a real browser on one side, real DDS on the other."""
 
 import os
+import socket
+import sys
 
 import numpy as np
 import pytest
@@ -8,7 +10,6 @@ from bridge_bench import CALM
 from chromium import browsers, one_chromium  # noqa: F401
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import WrenchStamped
-from node_processes import NodeProcess
 from rcl_interfaces.msg import Log
 from rcl_interfaces.srv import GetParameters
 from sensor_msgs.msg import JointState
@@ -231,30 +232,16 @@ def test_the_token_is_in_no_log_and_on_no_topic(start, observer, tmp_path):
     assert not any(token in path.read_text() for path in tmp_path.iterdir())
 
 
-def test_without_viser_one_line_says_what_to_install(tmp_path):
-    (tmp_path / 'sitecustomize.py').write_text('import sys; sys.modules["viser"] = None')
-    process = NodeProcess(
-        'view',
-        robot='two_link',
-        environment={
-            **os.environ,
-            'PYTHONPATH': os.pathsep.join(
-                filter(None, (str(tmp_path), os.environ.get('PYTHONPATH')))
-            ),
-        },
+def test_without_viser_one_line_says_what_to_install(refused, monkeypatch):
+    monkeypatch.setitem(sys.modules, 'viser', None)
+    monkeypatch.delitem(sys.modules, 'flex_robot_sim.viewer.browser', raising=False)
+    assert refused('view', robot='two_link').startswith(
+        'view: the browser view needs viser, which is not installed. Install it by '
     )
-    try:
-        assert process.wait() == 2
-        assert process.lines[-1].startswith(
-            'view: the browser view needs viser, which is not installed. Install it by '
-        )
-    finally:
-        process.close()
 
 
-def test_a_port_that_is_taken_is_one_line(start, view):
-    _, address = view('/first')
-    port = address.partition('/?')[0].rpartition(':')[2]
-    second = start('view', '-r', '__ns:=/second', robot='two_link', view_port=port, **FEW)
-    assert second.wait() == 2
-    assert second.lines[-1].startswith(f'view: port {port} is taken.')
+def test_a_port_that_is_taken_is_one_line(refused):
+    with socket.create_server(('127.0.0.1', 0)) as server:
+        port = server.getsockname()[1]
+        line = refused('view', robot='two_link', view_port=port, **FEW)
+    assert line.startswith(f'view: port {port} is taken.')
