@@ -9,7 +9,6 @@ import importlib.util
 import os
 import re
 import signal
-from pathlib import Path
 
 import parallel
 import public_robots
@@ -31,6 +30,7 @@ MARKERS = {
     'long': 'takes minutes; runs with --long',
 }
 NOT_QUICK = 'slow', 'long', 'install', 'ros', 'rig'
+ALL_SLOW = re.compile(r'^pytestmark = .*mark\.(slow|long)\b', re.M)  # of all tests of a file
 PLAIN_COUNT, LONG_COUNT = 20_000, 1_000_000  # broken inputs that a fuzzer tries
 
 if importlib.util.find_spec('hypothesis'):
@@ -94,17 +94,17 @@ def pytest_configure(config):
     if limit is None:
         limit = LONG_LIMIT_S if is_long else TIME_LIMIT_S
     config.pluginmanager.register(TimeLimit(limit))
-    if config.getoption('--quick'):  # slow files are not even imported
-        collect_ignore.extend(['nodes', 'launch', *_slow_files()])
 
 
-def _slow_files():
-    """Return the test files of which all tests are slow."""
-    return [
-        str(path)
-        for path in Path(__file__).parent.glob('**/test_*.py')
-        if re.search(r'^pytestmark = .*mark\.(slow|long)\b', path.read_text('utf-8'), re.MULTILINE)
-    ]
+def pytest_ignore_collect(collection_path, config):
+    """Do not even import what --quick leaves out as a whole."""
+    path = collection_path
+    if config.getoption('--quick') and (
+        path.name in ('nodes', 'launch')
+        or (path.match('test_*.py') and ALL_SLOW.search(path.read_text('utf-8')))
+    ):
+        return True
+    return None
 
 
 def pytest_report_header():
