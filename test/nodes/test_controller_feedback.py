@@ -114,8 +114,7 @@ def steepest(states):
     return np.abs(np.diff(efforts) / np.maximum(np.diff(times), 2e-3)).max()
 
 
-def test_an_arm_without_flex_sensors_gets_a_line_and_is_held(start, observer):
-    start('dynamics', robot='ella')
+def test_an_arm_without_flex_sensors_gets_a_line(start, observer):
     node = start('controller', robot='ella', vibration_feedback='strain')
     assert 'ella has none' in node.wait_for_line('no feedback: ')
     answer = set_feedback(observer, 'ppf')

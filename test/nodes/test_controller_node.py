@@ -34,22 +34,6 @@ def is_at(pose):
     )
 
 
-@pytest.fixture(scope='module', params=['beside', 'inside'])
-def system(request):
-    """Dynamics and controller, in two processes or in one; in a namespace each."""
-    namespace = ['-r', f'__ns:=/{request.param}']
-    if request.param == 'inside':
-        processes = [NodeProcess('simulation', *namespace, robot='two_link')]
-    else:
-        processes = [
-            NodeProcess('dynamics', *namespace, robot='two_link'),
-            NodeProcess('controller', *namespace, robot='two_link'),
-        ]
-    yield f'/{request.param}', processes[-1]
-    for process in processes:
-        process.close()
-
-
 def test_a_servo_in_the_drives_holds_beams_without_rotors_and_moves_them(start, observer):
     program = SimulationArguments(robot='ella', use_rviz=False, namespace='drives').programs()[0]
     assert program.executable == 'simulation'
@@ -67,6 +51,86 @@ def test_a_servo_in_the_drives_holds_beams_without_rotors_and_moves_them(start, 
     )
     observer.publisher(JointTrajectory, '/drives/joint_trajectory').publish(trajectory)
     observer.hear(JointState, '/drives/joint_states', is_at(goal))
+
+
+def test_a_controller_or_dynamics_that_is_killed_leaves_no_effort_and_is_replaced(start, observer):
+    first = start('controller', robot='two_link')
+    # hold is refused as long as the place of the arm is unknown
+    response = observer.call(Trigger, '/controller/hold')
+    assert not response.success and 'no joint states arrive' in response.message
+    dynamics = start('dynamics', robot='two_link')
+    observer.hear(JointState, 'joint_states', lambda state: any(state.effort))
+    first.stop(signal.SIGKILL)
+    observer.hear(JointState, 'joint_states', lambda state: not any(state.effort))
+    dynamics.wait_for_line('no command for 0.5 s: efforts are zero')
+    controller = start('controller', robot='two_link')
+    observer.hear(JointState, 'joint_states', lambda state: any(state.effort))
+    dynamics.wait_for_line('commands arrive again')
+    dynamics.stop(signal.SIGKILL)
+    controller.wait_for_line('no joint state for 0.5 s: efforts are zero until the next')
+    observer.hear(
+        DiagnosticArray,
+        '/diagnostics',
+        lambda message: (
+            message.status[0].name == '/controller: control'
+            and message.status[0].message == 'no joint states: efforts are zero'
+        ),
+    )
+    start('dynamics', robot='two_link')
+    observer.hear(JointState, 'joint_states', lambda state: any(state.effort))
+    assert controller.process.poll() is None
+
+
+def test_lockstep_is_deterministic_whoever_is_slow(start, observer):
+    """The same run twice, bit for bit, with the controller in a process of its own."""
+    runs = []
+    for run in range(2):
+        name = f'/run_{run}'
+        processes = [start('dynamics', '-r', f'__ns:={name}', robot='two_link', pacing='lockstep')]
+        states = observer.listen(JointState, f'{name}/joint_states', 2000)
+        observer.spin_until(lambda states=states: states)
+        # a controller that is held up must not take it for silence, which ends by the wall clock
+        processes.append(
+            start(
+                'controller',
+                '-r',
+                f'__ns:={name}',
+                robot='two_link',
+                profile='step',
+                state_timeout=10.0,
+                profile_start=0.05,
+                profile_displacement='[0.1, 0.1, 0.1]',
+            )
+        )
+        observer.spin_until(lambda states=states: states[-1].header.stamp.nanosec >= 400_000_000)
+        runs.append(
+            {
+                stamp(state): tuple(state.position)
+                for state in states
+                if state.header.stamp.nanosec <= 400_000_000
+            }
+        )
+        for process in processes:  # nothing else would keep them from running as fast as they can
+            process.stop(signal.SIGINT)
+    # a listener that is held up misses states, which is its right, and not the same ones twice
+    both = runs[0].keys() & runs[1].keys()
+    assert len(both) >= 200 and all(runs[0][stamp] == runs[1][stamp] for stamp in both)
+
+
+@pytest.fixture(scope='module', params=['beside', 'inside'])
+def system(request):
+    """Dynamics and controller, in two processes or in one; in a namespace each."""
+    namespace = ['-r', f'__ns:=/{request.param}']
+    if request.param == 'inside':
+        processes = [NodeProcess('simulation', *namespace, robot='two_link')]
+    else:
+        processes = [
+            NodeProcess('dynamics', *namespace, robot='two_link'),
+            NodeProcess('controller', *namespace, robot='two_link'),
+        ]
+    yield f'/{request.param}', processes[-1]
+    for process in processes:
+        process.close()
 
 
 def test_it_goes_to_a_reference_and_holds_there(system, observer):
@@ -185,13 +249,6 @@ def test_hold_stops_it_where_it_is(system, observer):
     )
 
 
-def test_hold_is_refused_where_nobody_knows_where_the_arm_is(start, observer):
-    start('controller', '-r', '__ns:=/alone', robot='two_link')
-    response = observer.call(Trigger, '/alone/controller/hold')
-    assert not response.success
-    assert 'no joint states arrive' in response.message
-
-
 def test_gains_change_while_it_runs_and_useless_ones_are_refused(system, observer):
     namespace, _ = system
 
@@ -213,12 +270,11 @@ def test_gains_change_while_it_runs_and_useless_ones_are_refused(system, observe
     assert not refused.successful and 'state_timeout = 0.0 must be > 0.0' in refused.reason
 
 
-def test_each_command_carries_the_stamp_of_the_state_that_it_answers(start, observer):
-    start('dynamics', robot='two_link')
-    states = observer.listen(JointState, 'joint_states', 2000)
-    commands = observer.listen(JointState, 'joint_commands', 2000)
+@pytest.mark.parametrize('system', ['beside'], indirect=True)
+def test_each_command_carries_the_stamp_of_the_state_that_it_answers(system, observer):
+    states = observer.listen(JointState, '/beside/joint_states', 2000)
+    commands = observer.listen(JointState, '/beside/joint_commands', 2000)
     observer.spin_until(lambda: states)
-    start('controller', robot='two_link')
     observer.spin_until(lambda: len(commands) > 200)
     observer.spin_until(lambda: stamp(states[-1]) >= stamp(commands[-1]))
     known = np.array([stamp(state) for state in states])
@@ -231,70 +287,3 @@ def test_each_command_carries_the_stamp_of_the_state_that_it_answers(start, obse
     after = np.searchsorted(known, asked[~is_known])
     gaps = (known[after] - known[after - 1]) / np.median(np.diff(known))
     assert is_known.sum() > 20 and (gaps > 1.5).all()
-
-
-def test_a_killed_controller_leaves_no_effort_and_a_new_one_takes_over(start, observer):
-    dynamics = start('dynamics', robot='two_link')
-    first = start('controller', robot='two_link')
-    observer.hear(JointState, 'joint_states', lambda state: any(state.effort))
-    first.stop(signal.SIGKILL)
-    observer.hear(JointState, 'joint_states', lambda state: not any(state.effort))
-    dynamics.wait_for_line('no command for 0.5 s: efforts are zero')
-    start('controller', robot='two_link')
-    observer.hear(JointState, 'joint_states', lambda state: any(state.effort))
-    dynamics.wait_for_line('commands arrive again')
-
-
-def test_killed_dynamics_make_the_controller_let_go_and_new_ones_are_held(start, observer):
-    first = start('dynamics', robot='two_link')
-    controller = start('controller', robot='two_link')
-    observer.hear(JointState, 'joint_states', lambda state: any(state.effort))
-    first.stop(signal.SIGKILL)
-    controller.wait_for_line('no joint state for 0.5 s: efforts are zero until the next')
-    observer.hear(
-        DiagnosticArray,
-        '/diagnostics',
-        lambda message: (
-            message.status[0].name == '/controller: control'
-            and message.status[0].message == 'no joint states: efforts are zero'
-        ),
-    )
-    start('dynamics', robot='two_link')
-    observer.hear(JointState, 'joint_states', lambda state: any(state.effort))
-    assert controller.process.poll() is None
-
-
-def test_lockstep_is_deterministic_whoever_is_slow(start, observer):
-    """The same run twice, bit for bit, with the controller in a process of its own."""
-    runs = []
-    for run in range(2):
-        name = f'/run_{run}'
-        processes = [start('dynamics', '-r', f'__ns:={name}', robot='two_link', pacing='lockstep')]
-        states = observer.listen(JointState, f'{name}/joint_states', 2000)
-        observer.spin_until(lambda states=states: states)
-        # a controller that is held up must not take it for silence, which ends by the wall clock
-        processes.append(
-            start(
-                'controller',
-                '-r',
-                f'__ns:={name}',
-                robot='two_link',
-                profile='step',
-                state_timeout=10.0,
-                profile_start=0.05,
-                profile_displacement='[0.1, 0.1, 0.1]',
-            )
-        )
-        observer.spin_until(lambda states=states: states[-1].header.stamp.nanosec >= 400_000_000)
-        runs.append(
-            {
-                stamp(state): tuple(state.position)
-                for state in states
-                if state.header.stamp.nanosec <= 400_000_000
-            }
-        )
-        for process in processes:  # nothing else would keep them from running as fast as they can
-            process.stop(signal.SIGINT)
-    # a listener that is held up misses states, which is its right, and not the same ones twice
-    both = runs[0].keys() & runs[1].keys()
-    assert len(both) >= 200 and all(runs[0][stamp] == runs[1][stamp] for stamp in both)

@@ -6,6 +6,7 @@ import time
 import pytest
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
+from node_processes import NodeProcess
 from ros_observer import LATCHED
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
@@ -80,40 +81,26 @@ def test_a_display_description_is_no_robot_to_simulate(start, observer):
 
 
 def test_the_executor_of_one_thread_does_as_well(start, observer):
-    start('dynamics', robot='two_link', executor='single_threaded')
+    process = start('dynamics', robot='two_link', executor='single_threaded')
     observer.hear(
         DiagnosticArray, '/diagnostics', lambda message: figures(message)['state'] == 'running'
     )
+    assert_stops(process, signal.SIGTERM)
 
 
 def test_wrong_ros_arguments_end_with_one_line(refused):
     assert '--wrong' in refused('dynamics', '--wrong')
 
 
-@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize('times', [1, 2])
-def test_a_signal_stops_it_within_two_seconds_and_twice_does_no_harm(
-    start, observer, number, times
-):
-    process = start('dynamics', robot='two_link')
-    observer.hear(JointState, 'joint_states')
-    if times == 2:
-        process.send(number)
-    code, seconds = process.stop(number)
-    assert code == 0 and seconds < 2.0
-    assert process.count('Traceback') == 0, process.lines
+@pytest.fixture(scope='module')
+def shared():
+    """One node for the tests that follow; the last ones stop it."""
+    process = NodeProcess('dynamics', robot='two_link')
+    yield process
+    process.close()
 
 
-def test_a_second_node_of_the_same_name_is_noticed(start, observer):
-    first = start('dynamics', robot='two_link')
-    first.wait_for_line('coordinates')
-    second = start('dynamics', robot='two_link')
-    for process in (first, second):
-        process.wait_for_line('2 nodes are called /dynamics: stop all but one')
-
-
-def test_a_subscriber_that_never_looks_does_not_hold_up_the_arm(start, observer):
-    start('dynamics', robot='two_link')
+def test_a_subscriber_that_never_looks_does_not_hold_up_the_arm(shared, observer):
     context = rclpy.Context()
     rclpy.init(context=context)
     sleeper = rclpy.create_node('sleeper', context=context)  # nobody spins it
@@ -127,8 +114,8 @@ def test_a_subscriber_that_never_looks_does_not_hold_up_the_arm(start, observer)
     assert float(figures(seen[-1])['real-time factor']) > 0.5  # a shared machine may be slow
 
 
-def test_time_that_cannot_be_kept_is_dropped_and_counted_not_raced_after(start, observer):
-    process = start('dynamics', robot='two_link')
+def test_time_that_cannot_be_kept_is_dropped_and_counted_not_raced_after(shared, observer):
+    process = shared
     observer.hear(DiagnosticArray, '/diagnostics')
     process.send(signal.SIGSTOP)
     stopped = time.monotonic()
@@ -145,6 +132,28 @@ def test_time_that_cannot_be_kept_is_dropped_and_counted_not_raced_after(start, 
     assert seen['state'] == 'running'
     later = figures(observer.hear(DiagnosticArray, '/diagnostics'))
     assert float(later['real-time factor']) < 1.2
+
+
+def test_two_nodes_of_one_name_are_noticed_and_a_signal_stops_them(shared, start, observer):
+    second = start('dynamics', robot='two_link')
+    for process in (shared, second):
+        process.wait_for_line('2 nodes are called /dynamics: stop all but one')
+    assert_stops(shared, signal.SIGINT)
+    assert_stops(second, signal.SIGTERM, signal.SIGTERM)
+
+
+def assert_stops(process, *numbers):
+    for number in numbers[1:]:
+        process.send(number)
+    code, seconds = process.stop(numbers[0])
+    assert code == 0 and seconds < 2.0
+    assert process.count('Traceback') == 0, process.lines
+
+
+def test_ctrl_c_twice_does_no_harm(start, observer):
+    process = start('dynamics', robot='two_link')
+    observer.hear(JointState, 'joint_states')
+    assert_stops(process, signal.SIGINT, signal.SIGINT)
 
 
 def test_a_pace_beyond_the_machine_drops_time_and_says_so(start, observer):

@@ -24,6 +24,41 @@ from flex_robot_sim.util.share import shipped_robots
 JOINTS = ['waist', 'shoulder', 'elbow']
 
 
+def figures(message):
+    return {item.key: item.value for item in message.status[0].values}
+
+
+def is_other(condition):
+    """Condition for diagnostics of the second node."""
+    return lambda message: message.status[0].name.startswith('/other') and condition(message)
+
+
+def test_a_lost_state_is_an_error_that_keeps_the_last_good_one_until_a_reset(start, observer):
+    # without effort limits, so that an absurd effort reaches the arm
+    text = shipped_robots()['two_link'].read_text().replace('effort="4"', 'effort="0"')
+    node = start('dynamics', '-r', '__ns:=/other')
+    observer.publisher(String, '/other/robot_description', LATCHED).publish(String(data=text))
+    commands = observer.publisher(JointState, '/other/joint_commands')
+    states = observer.listen(JointState, '/other/joint_states')
+    observer.spin_until(lambda: states)
+    commands.publish(JointState(name=['elbow'], effort=[1e300]))
+    node.wait_for_line('is not finite')
+    status = observer.hear(
+        DiagnosticArray,
+        '/diagnostics',
+        is_other(lambda message: message.status[0].level == b'\x02'),
+    ).status[0]
+    assert status.message == 'the state is no longer finite: call reset'
+    assert not observer.call(Trigger, '/other/dynamics/step').success
+    assert observer.call(Trigger, '/other/dynamics/reset').success
+    observer.hear(
+        DiagnosticArray,
+        '/diagnostics',
+        is_other(lambda message: figures(message)['state'] == 'running'),
+    )
+    assert all(np.isfinite(state.position).all() for state in states)
+
+
 @pytest.fixture(scope='module')
 def process():
     """One node for all tests here; each finds it reset."""
@@ -37,10 +72,6 @@ def node(process, observer):
     assert observer.call(Trigger, '/dynamics/reset').success
     process.forget_lines()
     return process
-
-
-def figures(message):
-    return {item.key: item.value for item in message.status[0].values}
 
 
 def nanoseconds(header):
@@ -142,37 +173,6 @@ def test_wrong_commands_are_refused_counted_and_said_and_the_arm_goes_on(node, o
         )
     )
     assert seen['state'] == 'running' and int(seen['commands cut to an effort limit']) == 1
-
-
-def is_other(condition):
-    """Condition for diagnostics of the second node."""
-    return lambda message: message.status[0].name.startswith('/other') and condition(message)
-
-
-def test_a_lost_state_is_an_error_that_keeps_the_last_good_one_until_a_reset(start, observer):
-    # without effort limits, so that an absurd effort reaches the arm
-    text = shipped_robots()['two_link'].read_text().replace('effort="4"', 'effort="0"')
-    node = start('dynamics', '-r', '__ns:=/other')
-    observer.publisher(String, '/other/robot_description', LATCHED).publish(String(data=text))
-    commands = observer.publisher(JointState, '/other/joint_commands')
-    states = observer.listen(JointState, '/other/joint_states')
-    observer.spin_until(lambda: states)
-    commands.publish(JointState(name=['elbow'], effort=[1e300]))
-    node.wait_for_line('is not finite')
-    status = observer.hear(
-        DiagnosticArray,
-        '/diagnostics',
-        is_other(lambda message: message.status[0].level == b'\x02'),
-    ).status[0]
-    assert status.message == 'the state is no longer finite: call reset'
-    assert not observer.call(Trigger, '/other/dynamics/step').success
-    assert observer.call(Trigger, '/other/dynamics/reset').success
-    observer.hear(
-        DiagnosticArray,
-        '/diagnostics',
-        is_other(lambda message: figures(message)['state'] == 'running'),
-    )
-    assert all(np.isfinite(state.position).all() for state in states)
 
 
 def test_pause_step_and_reset(node, observer):

@@ -59,6 +59,188 @@ def robot(tmp_path_factory):
     return path
 
 
+@pytest.fixture
+def isolated(control_msgs, start, observer):
+    """Start a shaper of one joint without an arm, and return a client."""
+
+    def start_shaper(space, **parameters):
+        process = start(
+            'shaper',
+            '-r',
+            f'__ns:=/{space}',
+            frequencies='[2.0]',
+            shaper='zv',
+            environment=control_msgs,
+            **parameters,
+        )
+        process.wait_for_line('shapes')
+        return Client(observer, f'/{space}/shaper/follow_joint_trajectory')
+
+    return start_shaper
+
+
+def test_a_path_deviation_above_the_limit_rejects_the_goal(control_msgs, start, observer):
+    process = start(
+        'shaper',
+        '-r',
+        '__ns:=/path',
+        robot='two_link',
+        shaper='zv',
+        frequencies='[1.0]',
+        max_path_deviation='0.02',
+        environment=control_msgs,
+    )
+    process.wait_for_line('two_link: shapes')
+    states = observer.publisher(JointState, '/path/joint_states')
+    client = Client(observer, '/path/shaper/follow_joint_trajectory')
+    places = [0.0, 0.5, 0.5], [0.6, 0.5, 0.5], [0.6, 1.0, 0.5]
+    states.publish(JointState(name=NAMES, position=places[0]))
+    corner = trajectory(dict(zip((0.0, 0.5, 1.0), places)))
+    for point in corner.points:
+        point.velocities = []
+    assert not client.send(corner).accepted
+    line = process.wait_for_line('refused: ')
+    assert 'shaped, the tool leaves its path by 0.' in line
+    assert 'm, more than max_path_deviation = 0.02: move slower, or stop at corners' in line
+    straight = client.send(trajectory({0.0: places[0], 0.5: places[1]}))
+    assert straight.accepted
+
+
+def test_a_trajectory_that_the_controller_refuses_ends_the_goal(isolated, observer):
+    client = isolated('refused')
+    answers = observer.publisher(DiagnosticStatus, '/refused/controller/trajectory_status')
+    sent = observer.listen(JointTrajectory, '/refused/joint_trajectory')
+    observer.spin_until(lambda: observer.node.count_publishers('/refused/joint_trajectory'))
+    goal = client.send(trajectory({0.0: [0.0], 2.0: [0.5]}, ['a']))
+    observer.spin_until(lambda: sent)
+    stamp = sent[0].header.stamp
+    answers.publish(
+        trajectory_status(
+            TrajectoryEvent(stamp.sec * 1_000_000_000 + stamp.nanosec, REFUSED, 'it is elsewhere')
+        )
+    )
+    assert client.result(goal) == (
+        ABORTED,
+        INVALID_GOAL,
+        'the controller refused the trajectory: it is elsewhere',
+    )
+
+
+@contextmanager
+def resting_joint(observer, topic, position):
+    """Publish states of a joint `a` that does not move."""
+    states, has_ended = observer.publisher(JointState, topic), threading.Event()
+
+    def publish():
+        while not has_ended.wait(0.02):
+            states.publish(JointState(name=['a'], position=[position]))
+
+    thread = threading.Thread(target=publish)
+    thread.start()
+    try:
+        yield
+    finally:
+        has_ended.set()
+        thread.join()
+
+
+def test_success_needs_joint_states(isolated, observer):
+    client = isolated('silent')
+    goal = client.send(trajectory({0.0: [0.0], 0.2: [0.5]}, ['a']))
+    assert client.result(goal) == (
+        ABORTED,
+        GOAL_TOLERANCE_VIOLATED,
+        'no joint state of "a" arrives: check the topic joint_states',
+    )
+    with resting_joint(observer, '/silent/joint_states', 0.5):
+        goal = client.send(
+            trajectory({0.0: [0.5], 0.2: [0.9]}, ['a']), goal_time_tolerance=duration(0.1)
+        )
+        status, code, line = client.result(goal)
+    assert (status, code) == (ABORTED, GOAL_TOLERANCE_VIOLATED)
+    assert line == '"a" is 0.4 from its goal, more than its tolerance 0.1'
+
+
+def test_a_joint_that_has_not_moved_does_not_succeed_within_its_tolerance(isolated, observer):
+    from control_msgs.msg import JointTolerance
+
+    client = isolated('stuck')
+    with resting_joint(observer, '/stuck/joint_states', 0.5):
+        short = client.send(
+            trajectory({0.0: [0.5], 0.2: [0.45]}, ['a']), goal_time_tolerance=duration(0.1)
+        )
+        status, code, line = client.result(short)
+        assert (status, code) == (ABORTED, GOAL_TOLERANCE_VIOLATED)
+        assert line.startswith('"a" has moved by 0 of 0.05 to its goal: ')
+        # a goal where the joint is, and one with a tolerance of its own
+        here = client.send(trajectory({0.0: [0.5], 0.2: [0.5]}, ['a']))
+        assert client.result(here) == (SUCCEEDED, 0, '')
+        wide = client.send(
+            trajectory({0.0: [0.5], 0.2: [0.45]}, ['a']),
+            goal_tolerance=[JointTolerance(name='a', position=0.06)],
+        )
+        assert client.result(wide) == (SUCCEEDED, 0, '')
+
+
+def test_a_canceled_goal_is_aborted_where_a_joint_rests_far_from_its_set_point(isolated, observer):
+    client = isolated('blocked')
+    with resting_joint(observer, '/blocked/joint_states', 0.5):
+        goal = client.send(trajectory({0.0: [0.5], 0.3: [0.8], 0.9: [2.0]}, ['a']))
+        client.wait(0.5)
+        assert client.cancel(goal)
+        status, code, line = client.result(goal)
+    assert (status, code) == (ABORTED, GOAL_TOLERANCE_VIOLATED)
+    assert re.fullmatch(
+        r'at rest after the stop, but "a" is [\d.]+ from its last set point: the '
+        r'diagnostics of the controller may name the reason',
+        line,
+    )
+
+
+def test_a_named_action_that_is_missing_ends_the_goal_with_its_name(isolated, observer):
+    client = isolated('missing', controller_action='/no/such_action')
+    sent = observer.listen(JointTrajectory, '/missing/joint_trajectory')
+    observer.spin_until(lambda: observer.node.count_publishers('/missing/joint_trajectory'))
+    goal = client.send(trajectory({0.0: [0.0], 1.0: [0.5]}, ['a']))
+    assert client.result(goal) == (
+        ABORTED,
+        INVALID_GOAL,
+        'no action server "/no/such_action" answers: start the controller, '
+        'or correct controller_action',
+    )
+    assert not sent
+
+
+def test_a_controller_action_that_ends_aborts_the_goal(control_msgs, isolated, start, observer):
+    server = start(
+        'shaper',
+        '-r',
+        '__ns:=/ending',
+        '-r',
+        '__node:=driver',
+        frequencies='[2.0]',
+        shaper='none',
+        environment=control_msgs,
+    )
+    server.wait_for_line('shapes')
+    client = isolated('ending', controller_action='/ending/driver/follow_joint_trajectory')
+    goal = client.send(trajectory({0.0: [0.0], 60.0: [0.5]}, ['a']))
+    client.wait(0.3)
+    assert server.stop()[0] == 0
+    status, code, line = client.result(goal)
+    assert (status, code) == (ABORTED, INVALID_GOAL)
+    assert line.startswith('no action server "/ending/driver/follow_joint_trajectory" answers')
+
+
+@pytest.mark.skipif(IS_INSTALLED, reason='control_msgs is installed')
+def test_without_control_msgs_the_node_ends_with_one_line(start):
+    process = start('trajectory_action', robot='two_link')
+    assert process.wait() == 2
+    assert process.lines[-1].startswith(
+        'trajectory_action: control_msgs cannot be imported: install the package'
+    )
+
+
 @pytest.fixture(scope='module')
 def simulated(robot, control_msgs, the_observer):
     """Processes of an arm with its controller, the shaper, and both actions."""
@@ -97,26 +279,6 @@ def client(request, simulated, observer):
     )
     client.rest()
     return client
-
-
-@pytest.fixture
-def isolated(control_msgs, start, observer):
-    """Start a shaper of one joint without an arm, and return a client."""
-
-    def start_shaper(space, **parameters):
-        process = start(
-            'shaper',
-            '-r',
-            f'__ns:=/{space}',
-            frequencies='[2.0]',
-            shaper='zv',
-            environment=control_msgs,
-            **parameters,
-        )
-        process.wait_for_line('shapes')
-        return Client(observer, f'/{space}/shaper/follow_joint_trajectory')
-
-    return start_shaper
 
 
 def test_a_goal_succeeds_when_the_arm_has_arrived(client):
@@ -268,138 +430,6 @@ def test_tolerances_end_a_goal_with_the_codes_of_joint_trajectory_controller(cli
     assert (status, code) == (SUCCEEDED, 0), line
 
 
-def test_a_path_deviation_above_the_limit_rejects_the_goal(control_msgs, start, observer):
-    process = start(
-        'shaper',
-        '-r',
-        '__ns:=/path',
-        robot='two_link',
-        shaper='zv',
-        frequencies='[1.0]',
-        max_path_deviation='0.02',
-        environment=control_msgs,
-    )
-    process.wait_for_line('two_link: shapes')
-    states = observer.publisher(JointState, '/path/joint_states')
-    client = Client(observer, '/path/shaper/follow_joint_trajectory')
-    places = [0.0, 0.5, 0.5], [0.6, 0.5, 0.5], [0.6, 1.0, 0.5]
-    states.publish(JointState(name=NAMES, position=places[0]))
-    corner = trajectory(dict(zip((0.0, 0.5, 1.0), places)))
-    for point in corner.points:
-        point.velocities = []
-    assert not client.send(corner).accepted
-    line = process.wait_for_line('refused: ')
-    assert 'shaped, the tool leaves its path by 0.' in line
-    assert 'm, more than max_path_deviation = 0.02: move slower, or stop at corners' in line
-    straight = client.send(trajectory({0.0: places[0], 0.5: places[1]}))
-    assert straight.accepted
-
-
-def test_a_trajectory_that_the_controller_refuses_ends_the_goal(isolated, observer):
-    client = isolated('refused')
-    answers = observer.publisher(DiagnosticStatus, '/refused/controller/trajectory_status')
-    sent = observer.listen(JointTrajectory, '/refused/joint_trajectory')
-    observer.spin_until(lambda: observer.node.count_publishers('/refused/joint_trajectory'))
-    goal = client.send(trajectory({0.0: [0.0], 2.0: [0.5]}, ['a']))
-    observer.spin_until(lambda: sent)
-    stamp = sent[0].header.stamp
-    answers.publish(
-        trajectory_status(
-            TrajectoryEvent(stamp.sec * 1_000_000_000 + stamp.nanosec, REFUSED, 'it is elsewhere')
-        )
-    )
-    assert client.result(goal) == (
-        ABORTED,
-        INVALID_GOAL,
-        'the controller refused the trajectory: it is elsewhere',
-    )
-
-
-def test_success_needs_joint_states(isolated, observer):
-    client = isolated('silent')
-    goal = client.send(trajectory({0.0: [0.0], 0.2: [0.5]}, ['a']))
-    assert client.result(goal) == (
-        ABORTED,
-        GOAL_TOLERANCE_VIOLATED,
-        'no joint state of "a" arrives: check the topic joint_states',
-    )
-    with resting_joint(observer, '/silent/joint_states', 0.5):
-        goal = client.send(
-            trajectory({0.0: [0.5], 0.2: [0.9]}, ['a']), goal_time_tolerance=duration(0.1)
-        )
-        status, code, line = client.result(goal)
-    assert (status, code) == (ABORTED, GOAL_TOLERANCE_VIOLATED)
-    assert line == '"a" is 0.4 from its goal, more than its tolerance 0.1'
-
-
-def test_a_joint_that_has_not_moved_does_not_succeed_within_its_tolerance(isolated, observer):
-    from control_msgs.msg import JointTolerance
-
-    client = isolated('stuck')
-    with resting_joint(observer, '/stuck/joint_states', 0.5):
-        short = client.send(
-            trajectory({0.0: [0.5], 0.2: [0.45]}, ['a']), goal_time_tolerance=duration(0.1)
-        )
-        status, code, line = client.result(short)
-        assert (status, code) == (ABORTED, GOAL_TOLERANCE_VIOLATED)
-        assert line.startswith('"a" has moved by 0 of 0.05 to its goal: ')
-        # a goal where the joint is, and one with a tolerance of its own
-        here = client.send(trajectory({0.0: [0.5], 0.2: [0.5]}, ['a']))
-        assert client.result(here) == (SUCCEEDED, 0, '')
-        wide = client.send(
-            trajectory({0.0: [0.5], 0.2: [0.45]}, ['a']),
-            goal_tolerance=[JointTolerance(name='a', position=0.06)],
-        )
-        assert client.result(wide) == (SUCCEEDED, 0, '')
-
-
-def test_a_canceled_goal_is_aborted_where_a_joint_rests_far_from_its_set_point(isolated, observer):
-    client = isolated('blocked')
-    with resting_joint(observer, '/blocked/joint_states', 0.5):
-        goal = client.send(trajectory({0.0: [0.5], 0.3: [0.8], 0.9: [2.0]}, ['a']))
-        client.wait(0.5)
-        assert client.cancel(goal)
-        status, code, line = client.result(goal)
-    assert (status, code) == (ABORTED, GOAL_TOLERANCE_VIOLATED)
-    assert re.fullmatch(
-        r'at rest after the stop, but "a" is [\d.]+ from its last set point: the '
-        r'diagnostics of the controller may name the reason',
-        line,
-    )
-
-
-@contextmanager
-def resting_joint(observer, topic, position):
-    """Publish states of a joint `a` that does not move."""
-    states, has_ended = observer.publisher(JointState, topic), threading.Event()
-
-    def publish():
-        while not has_ended.wait(0.02):
-            states.publish(JointState(name=['a'], position=[position]))
-
-    thread = threading.Thread(target=publish)
-    thread.start()
-    try:
-        yield
-    finally:
-        has_ended.set()
-        thread.join()
-
-
-def test_a_named_action_that_is_missing_ends_the_goal_with_its_name(isolated, observer):
-    client = isolated('missing', controller_action='/no/such_action')
-    sent = observer.listen(JointTrajectory, '/missing/joint_trajectory')
-    observer.spin_until(lambda: observer.node.count_publishers('/missing/joint_trajectory'))
-    goal = client.send(trajectory({0.0: [0.0], 1.0: [0.5]}, ['a']))
-    assert client.result(goal) == (
-        ABORTED,
-        INVALID_GOAL,
-        'no action server "/no/such_action" answers: start the controller, '
-        'or correct controller_action',
-    )
-    assert not sent
-
-
 def test_the_shaper_sends_goals_to_the_action_of_the_controller(
     control_msgs, robot, simulated, start, observer
 ):
@@ -433,33 +463,3 @@ def test_the_shaper_sends_goals_to_the_action_of_the_controller(
     assert client.cancel(second)
     assert client.result(second) == (CANCELED, 0, 'stopped')
     assert client.fastest() < 0.01
-
-
-def test_a_controller_action_that_ends_aborts_the_goal(control_msgs, isolated, start, observer):
-    server = start(
-        'shaper',
-        '-r',
-        '__ns:=/ending',
-        '-r',
-        '__node:=driver',
-        frequencies='[2.0]',
-        shaper='none',
-        environment=control_msgs,
-    )
-    server.wait_for_line('shapes')
-    client = isolated('ending', controller_action='/ending/driver/follow_joint_trajectory')
-    goal = client.send(trajectory({0.0: [0.0], 60.0: [0.5]}, ['a']))
-    client.wait(0.3)
-    assert server.stop()[0] == 0
-    status, code, line = client.result(goal)
-    assert (status, code) == (ABORTED, INVALID_GOAL)
-    assert line.startswith('no action server "/ending/driver/follow_joint_trajectory" answers')
-
-
-@pytest.mark.skipif(IS_INSTALLED, reason='control_msgs is installed')
-def test_without_control_msgs_the_node_ends_with_one_line(start):
-    process = start('trajectory_action', robot='two_link')
-    assert process.wait() == 2
-    assert process.lines[-1].startswith(
-        'trajectory_action: control_msgs cannot be imported: install the package'
-    )

@@ -23,7 +23,58 @@ from flex_robot_sim.util.exceptions import FlexRobotSimError
 
 NAMES = ['waist', 'shoulder', 'elbow']
 LIMITS = MessageSettings()
+
+
 LONGEST_GAP = 0.15  # of a machine that others use; unpacked by rclpy, it is a second       [s]
+
+
+def read(data):
+    return read_trajectory(data, read_trajectory_header(data, LIMITS))
+
+
+@pytest.mark.parametrize('seed', range(10))
+def test_a_trajectory_is_that_of_the_message_that_ros_reads(seed):
+    random = np.random.default_rng(seed)
+    message = JointTrajectory(joint_names=NAMES)
+    for k in range(random.integers(1, 30)):
+        given = random.random(2) < 0.6
+        values = [random.normal(size=3).tolist() for _ in range(3)]
+        point = JointTrajectoryPoint(positions=values[0])
+        point.time_from_start.sec, point.time_from_start.nanosec = k, int(random.integers(10**9))
+        if given[0]:
+            point.velocities = values[1]
+            point.accelerations = values[2] if given[1] else []
+        message.points.append(point)
+    message.points[-1].velocities = [0.0] * 3 * bool(message.points[-1].velocities)
+    data = bytes(serialize_message(message))
+    ours, judge = read(data), trajectory_of(deserialize_message(data, JointTrajectory))
+    assert (ours.names, ours.times) == (judge.names, judge.times)
+    for field in ('positions', 'velocities', 'accelerations', 'has_velocity', 'has_acceleration'):
+        np.testing.assert_array_equal(getattr(ours, field), getattr(judge, field))
+
+
+def test_damaged_trajectories_are_refused_in_one_line_or_are_those_that_ros_reads(mutants):
+    count = mutants // 20
+    random, refused = np.random.default_rng(20261125), 0
+    whole = long_trajectory(5, NAMES)
+    for _ in range(count):
+        data = bytearray(whole)
+        for _ in range(random.integers(1, 3)):
+            place = 4 * int(random.integers(1, len(data) // 4))
+            data[place : place + 4] = random.choice(
+                [b'\0' * 4, b'\xff' * 4, b'\3\0\0\0', random.bytes(4)]
+            )
+        data = bytes(data[: random.integers(4, len(data) + 1)] if random.random() < 0.2 else data)
+        try:
+            ours = read(data)
+        except FlexRobotSimError as error:
+            refused += 1
+            assert '\n' not in str(error)
+            continue
+        judge = trajectory_of(deserialize_message(data, JointTrajectory))
+        assert ours.times == judge.times
+        np.testing.assert_array_equal(ours.positions, judge.positions)
+    assert refused > count / 5
 
 
 @pytest.fixture(scope='module', params=['beside', 'inside'])
@@ -141,52 +192,3 @@ def test_a_message_that_is_too_long_is_refused_in_one_line(system, observer, wor
         ' bytes is longer than ' in line
     )
     assert node.count('Traceback') == 0 and node.process.poll() is None
-
-
-def read(data):
-    return read_trajectory(data, read_trajectory_header(data, LIMITS))
-
-
-@pytest.mark.parametrize('seed', range(10))
-def test_a_trajectory_is_that_of_the_message_that_ros_reads(seed):
-    random = np.random.default_rng(seed)
-    message = JointTrajectory(joint_names=NAMES)
-    for k in range(random.integers(1, 30)):
-        given = random.random(2) < 0.6
-        values = [random.normal(size=3).tolist() for _ in range(3)]
-        point = JointTrajectoryPoint(positions=values[0])
-        point.time_from_start.sec, point.time_from_start.nanosec = k, int(random.integers(10**9))
-        if given[0]:
-            point.velocities = values[1]
-            point.accelerations = values[2] if given[1] else []
-        message.points.append(point)
-    message.points[-1].velocities = [0.0] * 3 * bool(message.points[-1].velocities)
-    data = bytes(serialize_message(message))
-    ours, judge = read(data), trajectory_of(deserialize_message(data, JointTrajectory))
-    assert (ours.names, ours.times) == (judge.names, judge.times)
-    for field in ('positions', 'velocities', 'accelerations', 'has_velocity', 'has_acceleration'):
-        np.testing.assert_array_equal(getattr(ours, field), getattr(judge, field))
-
-
-def test_damaged_trajectories_are_refused_in_one_line_or_are_those_that_ros_reads(mutants):
-    count = mutants // 20
-    random, refused = np.random.default_rng(20261125), 0
-    whole = long_trajectory(5, NAMES)
-    for _ in range(count):
-        data = bytearray(whole)
-        for _ in range(random.integers(1, 3)):
-            place = 4 * int(random.integers(1, len(data) // 4))
-            data[place : place + 4] = random.choice(
-                [b'\0' * 4, b'\xff' * 4, b'\3\0\0\0', random.bytes(4)]
-            )
-        data = bytes(data[: random.integers(4, len(data) + 1)] if random.random() < 0.2 else data)
-        try:
-            ours = read(data)
-        except FlexRobotSimError as error:
-            refused += 1
-            assert '\n' not in str(error)
-            continue
-        judge = trajectory_of(deserialize_message(data, JointTrajectory))
-        assert ours.times == judge.times
-        np.testing.assert_array_equal(ours.positions, judge.positions)
-    assert refused > count / 5

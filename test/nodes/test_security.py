@@ -86,10 +86,10 @@ def test_the_bridge_does_not_arm_without_security_where_that_is_asked_for(
 
 def test_policies_cover_the_recorder(observer, start, tmp_path):
     process = start('recorder', output=tmp_path / 'run.mcap')
-    process.wait_for_line('record')
+    process.wait_for_line('records into')
     observer.spin_until(lambda: ('recorder', '/') in observer.node.get_node_names_and_namespaces())
     assert refused(read_policy(), observer.node, 'recorder') == []
-    assert process.stop(signal.SIGINT)[0] == 0
+    assert process.stop(signal.SIGINT)[0] == 0 and process.count('Traceback') == 0
 
 
 def test_every_executable_has_an_enclave_and_only_two_may_call_enable():

@@ -5,22 +5,11 @@ import subprocess
 import sys
 
 import pytest
-from bridge_bench import CALM
+from command_calls import restored_state
 from node_processes import Process
 
+from flex_robot_sim.nodes.__main__ import main
 from flex_robot_sim.system.processes import EXECUTABLES
-
-# what nodes say as soon as they do their work; the controller says nothing
-READY = {
-    'dynamics': 'coordinates',
-    'simulation': 'coordinates',
-    'bridge': 'call ~/enable',
-    'shaper': 'shapes',
-    'recorder': 'records into',
-    'view': ' at http://',
-    'drift': 'slowest mode',
-    'trajectory_action': 'offers ',
-}
 
 
 def test_a_signal_ends_a_node_that_is_still_compiling(start, tmp_path, monkeypatch):
@@ -48,33 +37,18 @@ def test_a_signal_ends_a_node_that_still_imports(module, number):
         (['hip'], f'no node "hip". Known: {", ".join(EXECUTABLES)}'),
     ],
 )
-def test_the_package_of_nodes_says_which_there_are(words, line):
-    answer = subprocess.run(
-        [sys.executable, '-m', 'flex_robot_sim.nodes', *words], capture_output=True, text=True
-    )
-    assert (answer.returncode, answer.stderr) == (2, f'flex_robot_sim.nodes: {line}\n')
+def test_the_package_of_nodes_says_which_there_are(words, line, monkeypatch, capsys):
+    monkeypatch.setattr('sys.argv', ['flex_robot_sim.nodes', *words])
+    with restored_state(), pytest.raises(SystemExit) as end:
+        main()
+    assert (end.value.code, capsys.readouterr().err) == (2, f'flex_robot_sim.nodes: {line}\n')
 
 
-@pytest.mark.parametrize('name', EXECUTABLES)
-def test_a_node_starts(name, start, observer, tmp_path, request):
-    parameters = {
-        'bridge': CALM,
-        'recorder': {'output': tmp_path / 'run.mcap'},
-        'shaper': {'frequencies': '[2.5]'},
-    }.get(name, {'robot': 'two_link'})
-    if name == 'trajectory_action':
-        parameters['environment'] = request.getfixturevalue('control_msgs')
-    process = start(name, '-r', '__ns:=/by_itself', **parameters)
-    if name in READY:
-        process.wait_for_line(READY[name])
-    else:
-        observer.spin_until(lambda: observer.node.count_publishers('/by_itself/controller/target'))
-    assert process.stop()[0] == 0 and process.count('Traceback') == 0
-
-
-def test_a_misspelt_parameter_is_pointed_out_and_others_are_left_alone(start):
+# test_topics.py starts each node without an arm or bench that has topics of its own, bridge and
+# recorder start in test_bridge_faults.py and test_security.py
+def test_arm_and_controller_start_in_a_process_and_point_out_a_misspelt_parameter(start):
     process = start(
-        'dynamics',
+        'simulation',
         robot='two_link',
         comand_timeout=0.2,
         bandwidth=2.0,
@@ -83,14 +57,12 @@ def test_a_misspelt_parameter_is_pointed_out_and_others_are_left_alone(start):
     )
     process.wait_for_line('coordinates')
     lines = [line for line in process.lines if 'WARN' in line]
-    assert len(lines) == 1 and lines[0].endswith(
-        'unknown parameter "comand_timeout" is passed over. Did you mean "command_timeout"?'
-    )
-
-
-def test_signals_that_arrive_while_it_ends_do_not_kill_it(start):
-    process = start('dynamics', robot='two_link')
-    process.wait_for_line('coordinates')
+    assert len(lines) == 2  # one for each node
+    for line in lines:
+        assert line.endswith(
+            'unknown parameter "comand_timeout" is passed over. Did you mean "command_timeout"?'
+        )
+    # signals that arrive while it ends do not kill it
     while process.process.poll() is None:
         process.send(signal.SIGINT)
     assert process.wait() == 0 and process.count('Traceback') == 0

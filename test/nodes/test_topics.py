@@ -20,13 +20,13 @@ from flex_robot_sim.ros.topics import published_by, subscribed_by
 from flex_robot_sim.util.share import shipped_robots
 
 PAGE = ROOT.joinpath('docs', 'ros.md').read_text('utf-8')
-PARAMETERS = {
-    'dynamics': {'publish_clock': 'true', 'wrench_joints': '["elbow"]'},
-    'controller': {},
-    'shaper': {'stream': 'commands'},
-    'view': {'view_browser': 'false'},
-    'drift': {},
-    'trajectory_action': {},
+NODES = {  # parameters, and the line of a node that has started; the controller prints none
+    'dynamics': ({'publish_clock': 'true', 'wrench_joints': '["elbow"]'}, 'coordinates'),
+    'controller': ({}, 'waiting for robot_description'),
+    'shaper': ({'stream': 'commands'}, 'shapes'),
+    'view': ({'view_browser': 'false'}, ' at http://'),
+    'drift': ({}, 'slowest mode'),
+    'trajectory_action': ({}, 'offers '),
 }
 PLACEHOLDERS = {'LINK': ('upper_arm', 'forearm'), 'JOINT': ('elbow',)}
 SIMULATOR_SERVICES = (
@@ -104,9 +104,11 @@ def offered_beside_ours():
     }
 
 
-@pytest.mark.parametrize('name', PARAMETERS)
-def test_the_table_lists_exactly_the_topics_and_services_of_a_node(start, observer, name, request):
-    parameters = PARAMETERS[name]
+@pytest.mark.parametrize('name', NODES)
+def test_a_node_starts_with_exactly_the_topics_and_services_of_the_table(
+    start, observer, name, request
+):
+    parameters, line = NODES[name]
     if name == 'view':
         pytest.importorskip('viser')
     elif name == 'trajectory_action':
@@ -154,7 +156,8 @@ def test_the_table_lists_exactly_the_topics_and_services_of_a_node(start, observ
         )
         assert ask() == expected
     assert refused(read_policy(), node, name) == []
-    assert process.stop()[0] == 0
+    process.wait_for_line(line)
+    assert process.stop()[0] == 0 and process.count('Traceback') == 0
 
 
 def test_rates_without_a_setting_are_those_of_the_nodes():
