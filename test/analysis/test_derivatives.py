@@ -66,6 +66,7 @@ def scale_of(arm, q):
     return np.sqrt(np.diag(frs.mass_matrix(arm, q)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     'text, coupling',
     [

@@ -70,6 +70,7 @@ def test_frames_do_not_depend_on_previous_queries(robot):
             assert np.array_equal(query(arm), query(fresh))
 
 
+@pytest.mark.slow
 def test_threads_can_query_the_same_arms():
     cases = random_queries(7, 30)
 

@@ -282,6 +282,7 @@ warnings.simplefilter('error', FutureWarning)
 """
 
 
+@pytest.mark.slow
 def test_a_command_called_in_the_process_of_the_test_leaves_no_state(flexsim, monkeypatch):
     pyplot = pytest.importorskip('matplotlib.pyplot')
 

@@ -344,6 +344,7 @@ def test_an_invalid_option_of_modes_is_one_line(swing, capsys, words, expected):
     assert complaint(capsys, 'modes', swing, *words) == f'flexsim modes: {expected}'
 
 
+@pytest.mark.slow
 def test_an_arm_that_misses_its_goal_is_reported_with_an_exit_code(capsys):
     soft = ['simulate', 'two_link', '--to', '0.5,0.3,-0.8', '--stiffness', '1']
     assert main(soft) == 1
@@ -357,6 +358,7 @@ def test_an_arm_that_misses_its_goal_is_reported_with_an_exit_code(capsys):
     assert '" is ' in json.loads(capsys.readouterr().out)['missed']
 
 
+@pytest.mark.slow
 def test_a_servo_stopped_by_friction_is_reported_with_the_needed_stiffness(tmp_path, capsys):
     sticky = _written(
         tmp_path, robot(link(), joint(inside='<axis xyz="0 0 1"/><dynamics friction="50"/>'))
@@ -385,6 +387,7 @@ def test_default_gains_move_an_arm_to_a_pose_and_hold_it(robot, capsys):
         assert abs(position - float(place)) < 0.06
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('name', ['lbr_iiwa14', 'fr3'])
 def test_public_arms_with_friction_arrive_with_default_gains(name, capsys):
     file = ROOT / 'test/data/robots' / f'{name}.urdf'

@@ -124,6 +124,7 @@ def test_an_arm_that_its_motors_do_not_carry_is_told_at_once():
     assert len(controller.reports) == 1
 
 
+@pytest.mark.slow
 def test_holding_is_said_of_an_arm_that_holds_and_not_of_one_that_is_too_soft():
     arm = frs.load('rcm')
     pose = np.array([0.1, 0.2, 0.3, -0.2, 0.1])

@@ -72,6 +72,7 @@ def test_less_is_taken_where_the_arm_does_not_bear_it():
         assert bool(servo.warning) == (part == 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('share', [0.0, 0.2])
 def test_a_payload_that_nobody_told_of_is_lifted(two_link, share):
     simulation = frs.Simulation(two_link)
@@ -136,6 +137,7 @@ def test_without_it_nothing_changes():
     assert JointController(rigid_arm(), NOTHING).servo.integral is None
 
 
+@pytest.mark.slow
 def test_dry_friction_is_overcome_by_default_and_no_joint_hunts():
     # a wrist of 1e-3 kg m2 has 0.04 N m/rad at 1 Hz: 0.2 N m hold it anywhere within 5 rad
     limit = '<limit lower="-2" upper="2" effort="90" velocity="3"/><dynamics friction="0.2"/>'
@@ -183,6 +185,7 @@ def test_dry_friction_is_overcome_by_default_and_no_joint_hunts():
     assert np.ptp(places, axis=0).max() < 1e-3
 
 
+@pytest.mark.slow
 def test_default_integral_action_is_for_joints_that_friction_or_weight_holds_back():
     arm = frs.load('two_link')  # without friction
     assert JointController(arm).servo.integral is None

@@ -177,6 +177,7 @@ def test_own_weight_converges_with_static_modes():
     assert max(error) < 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     'options',
     [

@@ -67,7 +67,8 @@ def decay_rate(swing, periods):
     return -np.polyfit(count * PERIOD * np.arange(periods), np.log(peaks), 1)[0]
 
 
-@pytest.mark.parametrize('kind', ['strain', pytest.param('ppf', marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize('kind', ['strain', 'ppf'])
 def test_finite_elements_get_the_damping_of_the_design(arm, kind):
     design = damping_design(arm, kind)
     assert design.damping_ratio > 0.95 * WANTED and design.warning == ''

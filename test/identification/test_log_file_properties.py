@@ -26,6 +26,7 @@ def path(tmp_path_factory):
     return tmp_path_factory.mktemp('logs') / 'log.csv'
 
 
+@pytest.mark.slow
 @cases(100)
 @given(names=st.lists(labels, min_size=1, max_size=4, unique=True), data=st.data())
 def test_a_csv_file_of_any_names_and_numbers_is_read_as_it_was_written(path, names, data):
@@ -53,6 +54,7 @@ pieces = st.sampled_from(
 )
 
 
+@pytest.mark.slow
 @cases(200)
 @given(content=st.lists(pieces, max_size=40).map(''.join) | st.text(max_size=60))
 @example(content=f'time,{"a" * 200_000}\n1,2\n')

@@ -15,7 +15,7 @@ from tuned_numba import needs_tuned_numba
 
 from flex_robot_sim.jit import cache
 
-pytestmark = needs_tuned_numba
+pytestmark = [needs_tuned_numba, pytest.mark.slow]
 
 WHY = f"""
 {CALL}

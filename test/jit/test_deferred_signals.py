@@ -56,6 +56,7 @@ def make_functions():
     return outer
 
 
+@pytest.mark.slow
 @needs_tuned_numba
 def test_ctrl_c_in_a_finaliser_of_the_compiler_is_not_lost():
     function, before = make_functions(), signal.getsignal(signal.SIGINT)
@@ -156,6 +157,7 @@ def test_other_threads_leave_signals_to_the_main_thread():
         signal.signal(signal.SIGUSR1, before)
 
 
+@pytest.mark.slow
 @needs_tuned_numba
 def test_alarms_at_every_moment_leave_no_lock_of_llvm_or_numba_taken():
     at_work, raised, random = False, 0, Random(1)
@@ -225,6 +227,7 @@ print(len(seen) > 0, seen == raised, len(compiled.buffer))
 """
 
 
+@pytest.mark.slow
 @needs_tuned_numba
 def test_alarms_while_machine_code_is_loaded_are_not_lost_and_cause_no_recompilation():
     subprocess.run(

@@ -72,6 +72,7 @@ def private_modules():
     }
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(numba.config.DISABLE_JIT, reason='about machine code')
 def test_the_plain_way_imports_no_module_that_uses_private_ones_of_numba():
     program = (

@@ -58,6 +58,7 @@ def resolved(tmp_path):
     return resolve
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(numba.config.DISABLE_JIT, reason='about machine code')
 def test_operators_of_all_kinds_have_the_types_of_plain_numba(resolved):
     by_itself = resolved()

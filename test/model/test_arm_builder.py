@@ -723,6 +723,7 @@ def test_a_mistake_is_one_line_that_names_the_argument(call, message):
     assert str(caught.value) == message
 
 
+@pytest.mark.slow
 def test_a_refused_call_leaves_the_builder_as_it_is():
     for call, _ in MISTAKES[:-1]:
         builder = two_links()
@@ -752,6 +753,7 @@ WILD: tuple = (None, True, -1, 0, 1.5, np.nan, np.inf, 1e31, 10**400, '', 'tool'
 # fmt: on
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('method', VALID)
 def test_any_value_of_any_argument_is_used_or_refused_in_one_line(method):
     for argument in list(inspect.signature(getattr(frs.ArmBuilder, method)).parameters)[1:]:

@@ -195,6 +195,7 @@ def source_of(name):
     return name if name in shipped_robots() else str(public_robot(name))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('name', [*shipped_robots(), *PUBLIC])
 def test_every_path_reads_and_takes_another_value(name):
     description = frs.read_description(source_of(name))

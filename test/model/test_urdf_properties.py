@@ -104,6 +104,7 @@ def joints(draw):
     return arguments, draw(st.none() | st.just(gear))
 
 
+@pytest.mark.slow
 @cases(12)
 @given(st.lists(st.tuples(links(), joints()), min_size=1, max_size=4), st.data())
 def test_every_argument_of_an_arm_from_code_is_in_the_description_of_its_urdf(parts, data):
@@ -171,6 +172,7 @@ def test_every_argument_of_an_arm_from_code_is_in_the_description_of_its_urdf(pa
         assert np.array_equal(value, other, equal_nan=True)
 
 
+@pytest.mark.slow
 @cases(15)
 @given(seeds, seeds)
 def test_the_layout_of_a_urdf_changes_nothing(seed, layout):
@@ -180,6 +182,7 @@ def test_the_layout_of_a_urdf_changes_nothing(seed, layout):
         assert np.array_equal(value, other, equal_nan=True)
 
 
+@pytest.mark.slow
 @cases(30)
 @given(seeds, seeds, st.floats(0.9, 1.1), st.data())
 def test_a_parameter_is_written_into_a_urdf_of_any_layout(seed, layout, factor, data):

@@ -114,6 +114,7 @@ def arm():
     return builder.build()
 
 
+@pytest.mark.slow
 @cases(100)
 @given(seed=seeds, order=st.integers(1, 3), size=st.floats(0.1, 1.5))
 def test_a_trajectory_is_refused_exactly_if_a_sample_is_beyond_the_limits(arm, seed, order, size):

@@ -3,6 +3,7 @@
 import ast
 from graphlib import TopologicalSorter
 
+import pytest
 from project_files import ROOT
 
 PACKAGE = 'flex_robot_sim'
@@ -30,6 +31,7 @@ def imports_between_modules():
     return needed
 
 
+@pytest.mark.slow
 def test_no_modules_import_each_other():
     needed = imports_between_modules()
     assert sum(map(len, needed.values())) > 1000

@@ -175,6 +175,7 @@ def test_rows_of_different_lengths_and_complex_numbers_are_refused(act):
         act()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('value', ['two_link', None, frs.Simulation])
 def test_laws_and_measurements_refuse_other_objects(damping, value):
     design = FEEDBACK.design_lqg(ARM, [0.0], period=5e-3, delay=5e-3)

@@ -231,6 +231,7 @@ def test_first_lines_of_the_readme_that_do_not_run_are_found(project):
         assert (result, line) == (verdict_of_it[0], verdict_of_it[1].format(code=code))
 
 
+@pytest.mark.slow
 def test_failed_tests_of_pages_are_named(project, monkeypatch):
     (project / 'test_a.py').write_text('def test_a(): pass\ndef test_b(): assert False\n')
     (project / 'conftest.py').write_text(

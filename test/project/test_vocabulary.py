@@ -223,6 +223,7 @@ def old_words_of_comments(path):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('folder', PROGRAMS)
 def test_comments_and_docstrings_have_words_of_the_field(folder):
     paths = sorted((ROOT / folder).rglob('*.py'))

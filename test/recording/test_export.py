@@ -63,6 +63,7 @@ def test_numpy_holds_every_number(recording):
         assert not any(name.startswith('robot') for name in data)
 
 
+@pytest.mark.slow
 def test_parquet_holds_every_number(recording):
     parquet = pytest.importorskip('pyarrow.parquet')
     assert main(['export', recording, '--format', 'parquet', '--output', 'there']) == 0

@@ -235,6 +235,7 @@ def test_lists_in_a_message_are_bounded():
         decode(kind, wild)
 
 
+@pytest.mark.slow
 def test_rows_with_ever_new_columns_are_left_out(tmp_path, capsys):
     path = tmp_path / 'run.mcap'
     writer = RecordingWriter(path, {})

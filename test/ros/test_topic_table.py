@@ -19,6 +19,7 @@ def test_no_name_is_given_twice():
         assert len(names) == len(set(names)) > 5
 
 
+@pytest.mark.slow
 def test_no_other_module_spells_the_name_of_a_topic_or_service():
     rows: list = [*topics.TOPICS, *services.SERVICES]
     names = {row.name for row in rows} - WORDS

@@ -19,6 +19,7 @@ def table(arm):
     return mode_table(arm, count=2)
 
 
+@pytest.mark.slow
 def test_table_gives_the_frequencies_of_any_pose(arm, table):
     rng = np.random.default_rng(7)
     for pose in rng.uniform(

@@ -118,6 +118,7 @@ def chain(arm):
     return chain
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('joined', [False, True], ids=['one', 'joined to a motion'])
 def test_the_deviation_is_that_of_the_command_on_the_chain_of_the_urdf(arm, chain, joined):
     # zero vibration: two equal impulses, half a period apart (Singer and Seering 1990)

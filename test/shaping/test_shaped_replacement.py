@@ -155,6 +155,7 @@ def test_a_mode_that_is_too_fast_and_matters_is_refused_with_the_rate_that_it_ne
     )
 
 
+@pytest.mark.slow
 def test_a_stream_to_ur5e_with_elastic_joints_omits_its_fast_modes(tmp_path):
     text = ROOT.joinpath('test', 'data', 'robots', 'ur5e.urdf').read_text('utf-8')
     joints = [joint for joint in frs.read_description(text).joints if joint.moves]

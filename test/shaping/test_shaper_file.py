@@ -21,6 +21,7 @@ def by_pose():
     return ShaperSpecification('zvd by pose', table=table, stages=tuple(stages_of(table, 'zvd')))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('is_by_pose', [False, True])
 def test_what_is_read_shapes_as_what_was_written(tmp_path, by_pose, is_by_pose):
     parts = by_pose if is_by_pose else ShaperSpecification('ei', of_kind('ei', 2.3, 0.01))
@@ -87,6 +88,7 @@ def test_damage_anywhere_is_one_line(tmp_path, by_pose):
             read_shaper(path)
 
 
+@pytest.mark.slow
 def test_no_bit_that_flips_in_a_file_changes_a_shaper(tmp_path, by_pose, mutants):
     path, rng = tmp_path / 'a.json', np.random.default_rng(4)
     write_shaper(path, by_pose, 'two_link', ('waist', 'shoulder', 'elbow'))

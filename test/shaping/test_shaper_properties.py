@@ -69,6 +69,7 @@ def test_impulses_are_positive_rise_in_time_and_add_up_to_one(shaper):
         assert shaper.vibration(frequency, ratio) < 0.05 + 1e-9
 
 
+@pytest.mark.slow
 @cases(60)
 @given(sampled_shapers())
 def test_samples_of_a_shaper_are_positive_and_add_up_to_one(drawn):
@@ -99,6 +100,7 @@ def test_a_shaper_of_a_band_keeps_its_tolerance(low, width, ratio, tolerance):
     assert max(left) < tolerance + 1e-3  # the search uses a grid of times
 
 
+@pytest.mark.slow
 @cases(60)
 @given(sampled_shapers(), seeds, st.floats(-3.0, 3.0), st.floats(-3.0, 3.0))
 def test_shaping_is_linear_keeps_the_range_and_ends_at_the_end(drawn, seed, a, b):
@@ -121,6 +123,7 @@ def test_shaping_is_linear_keeps_the_range_and_ends_at_the_end(drawn, seed, a, b
         assert (after.max(axis=0) <= before.max(axis=0) * (1 + 1e-9) + 1e-12).all()
 
 
+@pytest.mark.slow
 @cases(60)
 @given(sampled_shapers(), seeds, st.integers(0, 100))
 def test_an_online_shaper_is_the_shaper_and_a_reset_forgets_the_past(drawn, seed, before):
@@ -147,6 +150,7 @@ def test_a_run_reaches_its_end_if_the_samples_of_the_shaper_end_after_its_last_i
     assert (online.run(samples)[-1] == samples[-1]).all() and online.is_settled
 
 
+@pytest.mark.slow
 @cases(60)
 @given(modes(), seeds, st.floats(0.005, 0.1), st.integers(2, 9))
 def test_delays_that_follow_the_pose_keep_the_range_the_end_and_the_promised_delay(
@@ -179,6 +183,7 @@ def random_motion(rng, joints=2):
     return Motion(knots, [rest(points[0, 0]), *pieces, rest(points[0, -1])])
 
 
+@pytest.mark.slow
 @cases(25)
 @given(shapers, seeds)
 def test_a_shaped_motion_is_the_weighted_mean_of_the_delayed_motion(shaper, seed):
@@ -199,6 +204,7 @@ def test_a_shaped_motion_is_the_weighted_mean_of_the_delayed_motion(shaper, seed
     np.testing.assert_allclose(shaped.sample(shaped.end + 1.0), motion.sample(motion.end + 1.0))
 
 
+@pytest.mark.slow
 @cases(40)
 @given(shapers, seeds, st.integers(1, 3))
 def test_shaped_trajectories_that_replace_each_other_end_at_the_last_goal(shaper, seed, count):

@@ -151,6 +151,7 @@ def test_a_payload_that_makes_the_step_unstable_is_refused_without_effect():
     assert simulation.energy().kinetic == energy.kinetic
 
 
+@pytest.mark.slow
 def test_queries_during_motion_change_nothing():
     def final_coordinates(with_queries):
         simulation = Simulation(frs.load('two_link'))

@@ -139,6 +139,7 @@ def test_a_quantity_keeps_its_shape():
     )
 
 
+@pytest.mark.slow
 def test_a_plot_has_a_panel_for_each_quantity_and_a_curve_for_each_column(tmp_path):
     log = frs.rollout(swinging(), duration=0.01, record=('position', 'deflection', 'pose:tool'))
     figure: Any = log.plot(path=tmp_path / 'log.png')

@@ -47,6 +47,7 @@ def on_the_wire(sent):
     return [(encode(one.message), one.stamp, one.arrived) for one in sent]
 
 
+@pytest.mark.slow
 @cases(20)
 @given(sent=readings, form=forms)
 def test_any_telemetry_is_read_as_it_was_written(folder, arm, sent, form):
@@ -63,6 +64,7 @@ def test_a_state_of_newer_firmware_stays_a_number_in_a_log(tmp_path, arm, form):
     assert [reading.message.state for reading in found] == [174, 174]
 
 
+@pytest.mark.slow
 @cases(20)
 @given(sent=readings, form=forms, share=st.floats(0.0, 1.0))
 def test_a_log_that_is_cut_off_keeps_its_beginning(folder, arm, sent, form, share):

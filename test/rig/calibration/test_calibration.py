@@ -238,6 +238,7 @@ def test_insufficient_motor_data_are_rejected(currents, speeds, message):
         fit_dc_motor(voltages, currents, speeds)
 
 
+@pytest.mark.slow
 def test_calibration_by_weights_on_the_bench_finds_the_tip(arm):
     """Test all steps: weights at the tip, readings, fit, and then an unknown load."""
     parts = replace(PARTS, flat_resistance=8.2e3, bend_gain=2.6, bend_curve=0.5)

@@ -115,6 +115,7 @@ def compared(lab, truth, **settings):
     return table[:, 0] - table[0, 0], table[:, 1:3], table[:, 3:]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('estimator, share', [('least_squares', 0.05), ('kalman', 0.02)])
 def test_the_tip_of_the_vibrating_strip_is_correct(vibrating_bench, estimator, share):
     lab, truth = vibrating_bench

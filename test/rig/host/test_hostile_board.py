@@ -106,6 +106,7 @@ class HostileBoard:
         return data
 
 
+@pytest.mark.slow
 def test_random_bytes_raise_nothing_and_do_not_fill_the_memory(mutants, caplog):
     sent: list = []
     session = LinkSession(sent.append, lambda ack: None)

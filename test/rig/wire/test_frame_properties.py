@@ -50,6 +50,7 @@ def checked_bodies(stream):
     return bodies
 
 
+@pytest.mark.slow
 @cases(100)
 @given(streams, st.booleans(), st.lists(st.integers(0, 600), max_size=20))
 def test_pieces_of_any_bytes_give_the_same_frames_and_counts(stream, from_board, cuts):
