@@ -137,7 +137,7 @@ def demo(tmp_path):
 
 
 def test_a_simulation_that_stops_ends_the_demo_with_a_line_and_code_1(demo):
-    running = demo('--seconds', '60', '--no-view', '--plot', 'run.png')
+    running = demo('--seconds', '60', '--no-view', '--inside', '--plot', 'run.png')
     running.wait_for_line(LINE)
     domain = re.findall(rf'{LINE}=(\d+)', '\n'.join(running.errors))[0]
     context = rclpy.Context()
@@ -296,7 +296,9 @@ def test_a_demo_goes_on_where_its_recording_does_not(demo, tmp_path, size):
     ).returncode:
         pytest.skip('this machine lets nobody mount')
     try:
-        code, output, errors = demo('--seconds', '3', '--json', '--record', 'disk/run.mcap').end()
+        code, output, errors = demo(
+            '--seconds', '3', '--inside', '--json', '--record', 'disk/run.mcap'
+        ).end()
     finally:
         subprocess.run(['umount', disk], check=True)
     assert code == 0 and json.loads(output)['sim_time'] > 2.0
@@ -306,8 +308,17 @@ def test_a_demo_goes_on_where_its_recording_does_not(demo, tmp_path, size):
     ), errors
 
 
-@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-@pytest.mark.parametrize('times', [1, 2])
+@pytest.mark.parametrize(
+    'number, times',
+    [
+        (signal.SIGINT, 2),
+        (signal.SIGTERM, 1),
+        (signal.SIGHUP, 1),
+        pytest.param(signal.SIGINT, 1, marks=pytest.mark.long),
+        pytest.param(signal.SIGTERM, 2, marks=pytest.mark.long),
+        pytest.param(signal.SIGHUP, 2, marks=pytest.mark.long),
+    ],
+)
 def test_a_signal_ends_everything_within_seconds(demo, number, times):
     running = demo('--json')
     programs = running.wait_for_programs(2)
@@ -323,7 +334,7 @@ def test_a_signal_ends_everything_within_seconds(demo, number, times):
     assert all(is_gone(pid) for pid in programs)
 
 
-@pytest.mark.parametrize('times', [1, 2])
+@pytest.mark.parametrize('times', [1, pytest.param(2, marks=pytest.mark.long)])
 def test_ctrl_c_in_motion_ends_everything_within_seconds(demo, tmp_path, times):
     running = demo('--no-view')
     running.wait_for_line(LINE)
@@ -459,6 +470,8 @@ def test_a_robot_that_does_not_ring_is_told_that_it_needs_no_shaper(flexsim, tmp
 
 
 def test_the_robots_of_a_space_station_move_without_gravity_or_not_at_all(demo):
-    code, output, errors = demo('--robot', 'canadarm2', '--seconds', '0.3', '--json').end()
+    code, output, errors = demo(
+        '--robot', 'canadarm2', '--seconds', '0.3', '--inside', '--json'
+    ).end()
     assert 'do not carry its weight' in errors[0]
     assert code == 0 and json.loads(output)['steps'] > 0
