@@ -58,6 +58,7 @@ if __name__ == '__main__':
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('start', ['fork', 'spawn', 'forkserver'])
 def test_pools_of_processes_take_arms_and_return_what_has_moved(start, tmp_path):
     script = tmp_path / 'pool.py'
@@ -74,6 +75,7 @@ def of_elements(count):
     return robot(joint(inside='<axis xyz="0 0 1"/>'), link(), flexibility(beam(parts)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     'source',
     [

@@ -75,6 +75,7 @@ def objects():
     return found
 
 
+@pytest.mark.slow
 def test_a_text_has_twenty_lines_at_most(objects):
     for name, thing in objects.items():
         lines = repr(thing).splitlines()
