@@ -11,6 +11,7 @@ import numba
 import numpy as np
 import pytest
 from public_robots import ROBOTS
+from random_cases import is_long
 
 from flex_robot_sim.jit import cache
 from flex_robot_sim.jit.numba_support import NEWEST_TESTED_NUMBA, PLAIN_VARIABLE, needs_plain_numba
@@ -85,28 +86,31 @@ def test_the_plain_way_imports_no_module_that_uses_private_ones_of_numba():
     assert len(private & {*run(program, '0').split()}) >= 6
 
 
-MOTIONS = """
+NUMBERS = """
 import json
 import numpy as np
 import flex_robot_sim as frs
-states = {}
+numbers = {}
 for robot in ROBOTS:
     arm = frs.load(robot)
     rng = np.random.default_rng(39)
-    sim = frs.Simulation(arm)
-    q = 0.1 * rng.standard_normal(len(arm.joint_names))
-    sim.set_state(q=np.clip(q, arm.arrays.lower, arm.arrays.upper))
-    sim.effort = 0.02 * rng.standard_normal(len(sim.effort))
-    sim.push(arm.tool, (0.03, -0.02, 0.01))
-    sim.step(1000)
-    states[robot] = [*sim.q, *sim.v, sim.corrected_energy]
-print(json.dumps(states))
+    numbers[robot] = [*frs.pose(arm, 0.1 * rng.standard_normal(arm.size)).flat]
+    if MOVES:
+        sim = frs.Simulation(arm)
+        q = 0.1 * rng.standard_normal(len(arm.joint_names))
+        sim.set_state(q=np.clip(q, arm.arrays.lower, arm.arrays.upper))
+        sim.effort = 0.02 * rng.standard_normal(len(sim.effort))
+        sim.push(arm.tool, (0.03, -0.02, 0.01))
+        sim.step(1000)
+        numbers[robot] += [*sim.q, *sim.v, sim.corrected_energy]
+print(json.dumps(numbers))
 """
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(numba.config.DISABLE_JIT, reason='about machine code')
-def test_both_ways_take_the_same_thousand_steps():
+def test_both_ways_compute_the_same_poses_and_motions():
+    """Poses of bent arms; with --long a thousand steps, which take minutes to compile plainly."""
     robots = ['two_link', 'single_link', 'rig', 'ella']
     if ROBOTS is not None:
         robots += [
@@ -117,7 +121,7 @@ def test_both_ways_take_the_same_thousand_steps():
                 'z1_description/urdf/z1.urdf',
             )
         ]
-    program = f'ROBOTS = {robots}{MOTIONS}'
+    program = f'ROBOTS, MOVES = {robots}, {is_long()}{NUMBERS}'
     plain, tuned = (json.loads(run(program, choice)) for choice in '10')
     assert list(plain) == robots
     for robot in robots:
