@@ -11,11 +11,6 @@ def enable(observer, is_on=True):
     return observer.call(SetBool, '/bridge/enable', SetBool.Request(data=is_on))
 
 
-def figures(message):
-    """{figure: value} of a DiagnosticArray."""
-    return {item.key: item.value for item in message.status[0].values}
-
-
 def of_bridge(message):
     """Whether a DiagnosticArray is from the bridge."""
     return message.status[0].name == '/bridge: rig'

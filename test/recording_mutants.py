@@ -9,6 +9,7 @@ import contextlib
 import io
 import random
 import re
+import shlex
 import shutil
 import signal
 import sys
@@ -116,15 +117,9 @@ def original(folder):
         assert (
             main(
                 [
-                    'simulate',
-                    'single_link',
-                    '--to',
-                    '0.3',
-                    '--within',
-                    '0.2',
-                    '--seconds',
-                    '0.4',
-                    '--output',
+                    *shlex.split(
+                        'simulate single_link --to 0.3 --within 0.2 --seconds 0.4 --output'
+                    ),
                     str(path),
                 ]
             )

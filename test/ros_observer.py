@@ -5,6 +5,8 @@ import time
 import pytest
 import rclpy
 from node_processes import PATIENCE
+from rcl_interfaces.srv import SetParameters
+from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile
 
 from flex_robot_sim.ros import topics
@@ -12,6 +14,11 @@ from flex_robot_sim.ros.endpoints import qos_of
 from flex_robot_sim.ros.node_runner import make_executor
 
 LATCHED = qos_of(topics.LATCHED)
+
+
+def figures(message):
+    """{figure: value} of a DiagnosticArray."""
+    return {item.key: item.value for item in message.status[0].values}
 
 
 class Observer:
@@ -76,6 +83,15 @@ class Observer:
             if future.done():
                 return future.result()
             assert time.monotonic() < end, f'no answer of {name}'
+
+    def set_parameters(self, node, **values):
+        """Set parameters of a node; return the last result."""
+        request = SetParameters.Request(
+            parameters=[
+                Parameter(name, value=value).to_parameter_msg() for name, value in values.items()
+            ]
+        )
+        return self.call(SetParameters, f'{node}/set_parameters', request).results[-1]
 
     def forget(self):
         """Listen to nothing any more, and take back what is latched."""

@@ -3,6 +3,7 @@
 import csv
 import json
 import re
+import shlex
 import subprocess
 import sys
 from math import pi, sqrt
@@ -84,13 +85,7 @@ def test_a_constant_effort(rod, capsys, tmp_path):
         capsys,
         'simulate',
         rod,
-        '--effort',
-        'hinge=1.5',
-        '--seconds',
-        '2',
-        '--rate',
-        '10',
-        '--output',
+        *shlex.split('--effort hinge=1.5 --seconds 2 --rate 10 --output'),
         str(path),
     )
     # the midpoint is exact for a constant acceleration; the table has nine digits
@@ -103,13 +98,7 @@ def test_a_constant_effort(rod, capsys, tmp_path):
     assert summary['reports'] == []
     assert summary['times_real_time'] == pytest.approx(2.0 / summary['wall_time'])
     rows = rows_of(path)
-    assert list(rows) == [
-        'time',
-        'position/hinge',
-        'velocity/hinge',
-        'motor/hinge',
-        'effort/hinge',
-    ]
+    assert list(rows) == shlex.split('time position/hinge velocity/hinge motor/hinge effort/hinge')
     np.testing.assert_allclose(rows['time'], np.arange(21) * 0.1, atol=1e-9)
     np.testing.assert_allclose(rows['position/hinge'], 0.75 / ROD * rows['time'] ** 2, rtol=1e-8)
     np.testing.assert_array_equal(rows['effort/hinge'], 1.5)
@@ -137,18 +126,10 @@ def test_a_pose_is_held(swing, capsys, tmp_path):
         capsys,
         'simulate',
         swing,
-        '--to=0.5,-0.3',
-        '--start',
-        '0.4,-0.3',
-        '--seconds',
-        '10',
-        '--stiffness',
-        '900',
-        '--damping',
-        '300',
-        '--time-step',
-        '2e-3',
-        '--output',
+        *shlex.split(
+            '--to=0.5,-0.3 --start 0.4,-0.3 --seconds 10 --stiffness 900 --damping 300 '
+            '--time-step 2e-3 --output'
+        ),
         str(path),
         WEIGHTLESS,
     )
@@ -181,11 +162,7 @@ def test_efforts_of_a_log_have_the_applied_impulse(rod, capsys, tmp_path, words,
                 'simulate',
                 rod,
                 *words,
-                '--seconds',
-                '0.2',
-                '--time-step',
-                '5e-4',
-                '--rate',
+                *shlex.split('--seconds 0.2 --time-step 5e-4 --rate'),
                 str(each),
                 '--output',
                 str(path),

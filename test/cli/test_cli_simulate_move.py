@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 
 import numpy as np
 import pytest
@@ -104,16 +105,7 @@ def test_a_recommended_shaper_worse_than_none_is_rejected_for_the_move(tmp_path,
     pose = {'--start': ','.join(['0.1'] * 6), '--to': ','.join(['0.4'] * 6)}
     words = [f'{option}={values}' for option, values in pose.items()]
     line = warning(
-        capsys,
-        'simulate',
-        str(file),
-        *words,
-        '--within',
-        '1',
-        '--seconds',
-        '5',
-        '--shaper',
-        'auto',
+        capsys, 'simulate', str(file), *words, *shlex.split('--within 1 --seconds 5 --shaper auto')
     )
     assert re.search(
         r'no shaper helps this move of ur5e: the recommended one leaves 1\d\d% of '
@@ -162,19 +154,7 @@ def test_the_text_output_is_one_line(capsys):
         capsys.readouterr().out,
     )
     assert (
-        main(
-            [
-                'simulate',
-                'single_link',
-                '--to',
-                '0.05',
-                '--seconds',
-                '0.2',
-                '--shaper',
-                'zv',
-                *SOFT,
-            ]
-        )
+        main([*shlex.split('simulate single_link --to 0.05 --seconds 0.2 --shaper zv'), *SOFT])
         == 0
     )
     assert 'zv: the move ends too late to see what is left' in capsys.readouterr().out
@@ -253,13 +233,7 @@ def test_a_move_starts_in_equilibrium_so_that_a_shaper_leaves_nothing(tmp_path, 
             capsys,
             *words,
             *start,
-            '--to=-0.2,0.4',
-            '--within',
-            '0.6',
-            '--seconds',
-            '4',
-            '--shaper',
-            'zvd',
+            *shlex.split('--to=-0.2,0.4 --within 0.6 --seconds 4 --shaper zvd'),
         )['residual_vibration_ratio']
         # a linear arm has no residual vibration; with initially straight springs, 99 %
         assert left < 0.03

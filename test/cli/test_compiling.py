@@ -5,6 +5,7 @@ import os
 import pty
 import random
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -90,13 +91,7 @@ def test_simulate_is_correct_for_any_bit_flip_in_the_cache(tmp_path, mutants):
         return subprocess.run(
             [
                 sys.executable,
-                '-m',
-                'flex_robot_sim',
-                'simulate',
-                'two_link',
-                '--seconds',
-                '0.1',
-                '--json',
+                *shlex.split('-m flex_robot_sim simulate two_link --seconds 0.1 --json'),
             ],
             text=True,
             capture_output=True,

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 
 import numpy as np
 import pytest
@@ -121,16 +122,9 @@ def test_the_printed_rule_agrees_with_the_table(capsys, words, rule):
 def test_each_pose_and_payload_is_a_case(capsys):
     code, out, _ = flexsim(
         capsys,
-        'two_link',
-        '--pose',
-        '0,0,0',
-        '--pose',
-        '0,0.5,1',
-        '--payload',
-        '0',
-        '--payload',
-        'forearm=0.2',
-        '--json',
+        *shlex.split(
+            'two_link --pose 0,0,0 --pose 0,0.5,1 --payload 0 --payload forearm=0.2 --json'
+        ),
     )
     names = [case['name'] for case in json.loads(out)['cases']]
     assert (code, names) == (

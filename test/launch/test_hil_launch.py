@@ -6,11 +6,11 @@ import signal
 
 import launch_pytest
 import pytest
-from bridge_bench import figures
 from diagnostic_msgs.msg import DiagnosticArray
 from launch import LaunchDescription
 from launch_processes import included
 from launch_pytest.actions import ReadyToTest
+from ros_observer import figures
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 

@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import rclpy
-from bridge_bench import CALM, enable, figures, of_bridge
+from bridge_bench import CALM, enable, of_bridge
 from diagnostic_msgs.msg import DiagnosticArray
 from rig_peer import Peer
+from ros_observer import figures
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 

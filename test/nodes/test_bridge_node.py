@@ -4,15 +4,12 @@ import time
 
 import numpy as np
 import pytest
-from bridge_bench import CALM, enable, figures, of_bridge
+from bridge_bench import CALM, enable, of_bridge
 from builtin_interfaces.msg import Duration
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped
 from node_processes import NodeProcess
-from rcl_interfaces.msg import Parameter as ParameterMessage
-from rcl_interfaces.msg import ParameterType, ParameterValue
-from rcl_interfaces.srv import SetParameters
-from ros_observer import LATCHED
+from ros_observer import LATCHED, figures
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 from std_srvs.srv import SetBool, Trigger
@@ -233,25 +230,6 @@ def test_profile_of_efforts_is_played_by_the_board(node, observer):
     node.wait_for_line('"turn" cannot do what the profile asks for, in 5 of its segments: see')
 
 
-def set_twin(observer, name):
-    """Result of `ros2 param set /bridge twin_robot NAME`."""
-    answers = observer.call(
-        SetParameters,
-        '/bridge/set_parameters',
-        SetParameters.Request(
-            parameters=[
-                ParameterMessage(
-                    name='twin_robot',
-                    value=ParameterValue(
-                        type=ParameterType.PARAMETER_STRING, string_value=str(name)
-                    ),
-                )
-            ]
-        ),
-    )
-    return answers.results[0]
-
-
 def test_twin_takes_a_fitted_robot_while_it_runs_and_refuses_another(node, observer, tmp_path):
     text = shipped_robots()['rig'].read_text('utf-8')
     fitted, other, program = (tmp_path / name for name in ('fitted.urdf', 'other.urdf', 'a.xacro'))
@@ -267,7 +245,7 @@ def test_twin_takes_a_fitted_robot_while_it_runs_and_refuses_another(node, obser
         )
     )
     heard.clear()
-    assert set_twin(observer, fitted).successful
+    assert observer.set_parameters('/bridge', twin_robot=str(fitted)).successful
     node.wait_for_line(f'the twin uses the parameters of {fitted}')
     count = len(heard)
     observer.spin_until(lambda: len(heard) > count + 20)
@@ -290,7 +268,7 @@ def test_twin_takes_a_fitted_robot_while_it_runs_and_refuses_another(node, obser
             'file or directory. Give the path of a URDF or xacro file.',
         ),
     ):
-        answer = set_twin(observer, file)
+        answer = observer.set_parameters('/bridge', twin_robot=str(file))
         assert not answer.successful and answer.reason == said
-    assert set_twin(observer, '').successful
+    assert observer.set_parameters('/bridge', twin_robot='').successful
     node.wait_for_line('the twin uses the parameters of the robot')

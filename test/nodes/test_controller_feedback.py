@@ -5,26 +5,12 @@ import time
 import numpy as np
 import pytest
 from geometry_msgs.msg import PoseStamped, WrenchStamped
-from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
-from rcl_interfaces.srv import SetParameters
 from sensor_msgs.msg import JointState
 
 import flex_robot_sim as frs
 
 PUSH, PUSHED = 0.2, 0.2  # [N], and how long [s]
 SOFT = {'damping_ratio': 0.2}  # with these gains the arm rings
-
-
-def set_feedback(observer, value):
-    request = SetParameters.Request(
-        parameters=[
-            Parameter(
-                name='vibration_feedback',
-                value=ParameterValue(type=ParameterType.PARAMETER_STRING, string_value=value),
-            )
-        ]
-    )
-    return observer.call(SetParameters, 'controller/set_parameters', request).results[0]
 
 
 def stamped(messages, value):
@@ -79,7 +65,7 @@ def test_a_push_rings_less_and_switching_makes_no_jump(start, observer, place):
     observer.spin_until(lambda: tips)
     swings = {}
     for kind in ('none', 'ppf'):
-        assert set_feedback(observer, kind).successful
+        assert observer.set_parameters('controller', vibration_feedback=kind).successful
         if kind != 'none':
             node.wait_for_line(f'feedback {kind}: in force')
         wait(observer, 0.5)  # what is left of the first push dies away
@@ -99,7 +85,7 @@ def test_a_push_rings_less_and_switching_makes_no_jump(start, observer, place):
             seen.append(steepest(states))
     usual = max(seen)
     states.clear()
-    assert set_feedback(observer, 'none').successful
+    assert observer.set_parameters('controller', vibration_feedback='none').successful
     wait(observer, 0.5)
     assert steepest(states) < 3 * usual
     assert node.count('Traceback') == 0
@@ -117,7 +103,7 @@ def steepest(states):
 def test_an_arm_without_flex_sensors_gets_a_line(start, observer):
     node = start('controller', robot='ella', vibration_feedback='strain')
     assert 'ella has none' in node.wait_for_line('no feedback: ')
-    answer = set_feedback(observer, 'ppf')
+    answer = observer.set_parameters('controller', vibration_feedback='ppf')
     assert not answer.successful and 'ppf feedback needs flex sensors' in answer.reason
     assert node.count('Traceback') == 0
 
@@ -140,27 +126,10 @@ def test_a_payload_that_the_controller_is_told_of_is_lifted(start, observer):
     wait(observer, 2.0)  # it rings no more by a tenth of what it sags
     states = observer.listen(JointState, 'joint_states', 4000)
     before = sag()
-    values = {
-        'payload_link': ParameterValue(type=ParameterType.PARAMETER_STRING, string_value='tool'),
-        'payload_mass': ParameterValue(type=ParameterType.PARAMETER_DOUBLE, double_value=0.3),
-    }
-    answers = observer.call(
-        SetParameters,
-        'controller/set_parameters',
-        SetParameters.Request(
-            parameters=[Parameter(name=name, value=value) for name, value in values.items()]
-        ),
-    ).results
-    assert all(answer.successful for answer in answers)
+    answer = observer.set_parameters('controller', payload_link='tool', payload_mass=0.3)
+    assert answer.successful, answer.reason
     # only what the links give is left, which the weight of a straight arm leaves out
     observer.spin_until(lambda: sag() < 0.3 * before)
-    values['payload_link'].string_value = 'hand'
-    (answer,) = observer.call(
-        SetParameters,
-        'controller/set_parameters',
-        SetParameters.Request(
-            parameters=[Parameter(name='payload_link', value=values['payload_link'])]
-        ),
-    ).results
+    answer = observer.set_parameters('controller', payload_link='hand')
     assert not answer.successful and 'no link "hand"' in answer.reason
     assert sag() < 0.3 * before and node.count('Traceback') == 0

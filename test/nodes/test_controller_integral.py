@@ -1,8 +1,6 @@
 """A payload that the controller does not know of, over DDS: lifted as soon as it may sum up."""
 
 import numpy as np
-from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
-from rcl_interfaces.srv import SetParameters
 from sensor_msgs.msg import JointState
 
 
@@ -29,18 +27,7 @@ def test_a_payload_that_nobody_told_of_is_lifted(start, observer):
     target = observer.hear(JointState, 'controller/target')
     away = np.abs(np.subtract(sagging.position, target.position)).max()
     assert away > 0.02
-    answer = observer.call(
-        SetParameters,
-        'controller/set_parameters',
-        SetParameters.Request(
-            parameters=[
-                Parameter(
-                    name='integral_action',
-                    value=ParameterValue(type=ParameterType.PARAMETER_DOUBLE, double_value=0.2),
-                )
-            ]
-        ),
-    ).results[0]
+    answer = observer.set_parameters('controller', integral_action=0.2)
     assert answer.successful, answer.reason
     # the drives come there; behind them gears give by weight over stiffness
     observer.hear(

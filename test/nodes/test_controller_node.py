@@ -7,8 +7,6 @@ import pytest
 from builtin_interfaces.msg import Duration, Time
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from node_processes import NodeProcess
-from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
-from rcl_interfaces.srv import SetParameters
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
@@ -251,22 +249,9 @@ def test_hold_stops_it_where_it_is(system, observer):
 
 def test_gains_change_while_it_runs_and_useless_ones_are_refused(system, observer):
     namespace, _ = system
-
-    def change(name, value):
-        request = SetParameters.Request(
-            parameters=[
-                Parameter(
-                    name=name,
-                    value=ParameterValue(type=ParameterType.PARAMETER_DOUBLE, double_value=value),
-                )
-            ]
-        )
-        return observer.call(
-            SetParameters, f'{namespace}/controller/set_parameters', request
-        ).results[0]
-
-    assert change('bandwidth', 1.5).successful
-    refused = change('state_timeout', 0.0)
+    node = f'{namespace}/controller'
+    assert observer.set_parameters(node, bandwidth=1.5).successful
+    refused = observer.set_parameters(node, state_timeout=0.0)
     assert not refused.successful and 'state_timeout = 0.0 must be > 0.0' in refused.reason
 
 

@@ -5,29 +5,8 @@ import pytest
 from arms import joint, link, robot
 from builtin_interfaces.msg import Duration
 from diagnostic_msgs.msg import DiagnosticArray
-from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
-from rcl_interfaces.srv import SetParameters
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
-
-
-def set_shaper(observer, name, value='', **more):
-    values = [
-        Parameter(
-            name='shaper',
-            value=ParameterValue(type=ParameterType.PARAMETER_STRING, string_value=value),
-        )
-    ]
-    values += [
-        Parameter(
-            name=key,
-            value=ParameterValue(type=ParameterType.PARAMETER_DOUBLE, double_value=number),
-        )
-        for key, number in more.items()
-    ]
-    return observer.call(
-        SetParameters, f'{name}/set_parameters', SetParameters.Request(parameters=values)
-    ).results[-1]
 
 
 def shaper_is(value):
@@ -73,7 +52,7 @@ def test_a_shaper_is_taken_over_while_it_runs_and_given_back(start, observer, pl
     durations = []
     for kind, position in ((None, 0.5), ('zvd', 0.0), ('none', 0.5)):
         if kind is not None:
-            assert set_shaper(observer, 'controller', kind).successful
+            assert observer.set_parameters('controller', shaper=kind).successful
             observer.hear(DiagnosticArray, '/diagnostics', shaper_is(kind))
         times, positions = follow(observer, targets, position)
         moving = (positions != positions[0]) & (positions != position)
@@ -95,8 +74,8 @@ def test_what_is_of_no_use_is_refused_with_the_reason(start, observer, tmp_path)
     node = start('controller', robot=str(tmp_path / 'stiff.urdf'), shaper='ei')
     assert 'it needs no shaper' in node.wait_for_line('no shaper: ')
     for value, reason in (('zvd', 'it needs no shaper'), ('square', 'must be one of none, zv')):
-        answer = set_shaper(observer, 'controller', value)
+        answer = observer.set_parameters('controller', shaper=value)
         assert not answer.successful and reason in answer.reason
-    answer = set_shaper(observer, 'controller', 'none', shaper_tolerance=0.9)
+    answer = observer.set_parameters('controller', shaper='none', shaper_tolerance=0.9)
     assert not answer.successful and 'shaper_tolerance' in answer.reason
     assert node.count('Traceback') == 0

@@ -4,6 +4,7 @@ import functools
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -168,13 +169,7 @@ def ended(tmp_path_factory):
     def run(*words):
         folder = tmp_path_factory.mktemp('demo')
         running = Demo(
-            '--seconds',
-            '4',
-            '--json',
-            '--plot',
-            'run.png',
-            '--record',
-            'run.mcap',
+            *shlex.split('--seconds 4 --json --plot run.png --record run.mcap'),
             *words,
             folder=folder,
         )

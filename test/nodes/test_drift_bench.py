@@ -3,9 +3,10 @@
 from contextlib import closing
 
 import pytest
-from bridge_bench import CALM, enable, figures
+from bridge_bench import CALM, enable
 from builtin_interfaces.msg import Duration
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from ros_observer import figures
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 

@@ -3,6 +3,7 @@
 import pytest
 from bridge_bench import CALM
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from ros_observer import figures
 from sensor_msgs.msg import JointState
 
 from flex_robot_sim.util.share import shipped_robots
@@ -15,10 +16,6 @@ RINGS = {'bandwidth': 5.0}
 
 def of_drift(message):
     return message.status[0].name == '/drift: stiffness'
-
-
-def figures(message):
-    return {item.key: item.value for item in message.status[0].values}
 
 
 def test_softer_arm_is_reported_and_silence_before_it(start, observer, tmp_path):

@@ -7,16 +7,12 @@ import pytest
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
 from node_processes import NodeProcess
-from ros_observer import LATCHED
+from ros_observer import LATCHED, figures
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
 import flex_robot_sim as frs
 from flex_robot_sim.display.description import display_description
-
-
-def figures(message):
-    return {item.key: item.value for item in message.status[0].values}
 
 
 @pytest.mark.parametrize(

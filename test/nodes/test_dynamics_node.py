@@ -8,9 +8,8 @@ import pytest
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped, WrenchStamped
 from node_processes import NodeProcess
-from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
-from rcl_interfaces.srv import DescribeParameters, SetParameters
-from ros_observer import LATCHED
+from rcl_interfaces.srv import DescribeParameters
+from ros_observer import LATCHED, figures
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
@@ -22,10 +21,6 @@ from flex_robot_sim.realtime.answered_steps import ANSWER_TIMEOUT_S
 from flex_robot_sim.util.share import shipped_robots
 
 JOINTS = ['waist', 'shoulder', 'elbow']
-
-
-def figures(message):
-    return {item.key: item.value for item in message.status[0].values}
 
 
 def is_other(condition):
@@ -253,17 +248,6 @@ def test_steps_go_on_where_no_command_answers_any_more(node, observer):
         assert observer.call(SetBool, '/dynamics/pause', SetBool.Request(data=False)).success
 
 
-def parameter(name, value):
-    kinds = {
-        bool: ('bool_value', ParameterType.PARAMETER_BOOL),
-        int: ('integer_value', ParameterType.PARAMETER_INTEGER),
-        float: ('double_value', ParameterType.PARAMETER_DOUBLE),
-        str: ('string_value', ParameterType.PARAMETER_STRING),
-    }
-    field, kind = kinds[type(value)]
-    return Parameter(name=name, value=ParameterValue(type=kind, **{field: value}))
-
-
 @pytest.mark.parametrize(
     'name, value, reason',
     [
@@ -287,8 +271,7 @@ def parameter(name, value):
     ids=str,
 )
 def test_parameters_change_or_are_refused_with_the_reason(node, observer, name, value, reason):
-    request = SetParameters.Request(parameters=[parameter(name, value)])
-    result = observer.call(SetParameters, '/dynamics/set_parameters', request).results[0]
+    result = observer.set_parameters('/dynamics', **{name: value})
     assert result.successful == (not reason) and reason in result.reason
 
 

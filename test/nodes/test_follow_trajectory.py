@@ -6,6 +6,7 @@ control_msgs is the installed package, or types that control_msgs_build.py build
 
 import os
 import re
+import shlex
 import threading
 from collections import Counter
 from contextlib import ExitStack, closing, contextmanager
@@ -213,11 +214,7 @@ def test_a_named_action_that_is_missing_ends_the_goal_with_its_name(isolated, ob
 
 def test_a_controller_action_that_ends_aborts_the_goal(control_msgs, isolated, start, observer):
     server = start(
-        'shaper',
-        '-r',
-        '__ns:=/ending',
-        '-r',
-        '__node:=driver',
+        *shlex.split('shaper -r __ns:=/ending -r __node:=driver'),
         frequencies='[2.0]',
         shaper='none',
         environment=control_msgs,

@@ -1,6 +1,7 @@
 """Listeners that join and leave, as processes of their own, hold up neither arm nor bench."""
 
 import json
+import shlex
 import subprocess
 import sys
 
@@ -26,12 +27,7 @@ def test_listeners_that_join_and_leave_make_nobody_late_and_release_nothing(
     result = subprocess.run(
         [
             sys.executable,
-            '-m',
-            'benchmarks.joining_listeners',
-            '--listeners',
-            '6',
-            '--together',
-            '3',
+            *shlex.split('-m benchmarks.joining_listeners --listeners 6 --together 3'),
             *words,
         ],
         timeout=3 * PATIENCE,

@@ -1,6 +1,7 @@
 """`flexsim replay` as those hear it who listen."""
 
 import os
+import shlex
 import signal
 import sys
 import time
@@ -102,15 +103,7 @@ def test_a_recording_is_seen_in_a_browser_until_a_signal(replay, tmp_path, brows
     assert (
         main(
             [
-                'simulate',
-                'single_link',
-                '--to',
-                '0.5',
-                '--within',
-                '0.5',
-                '--seconds',
-                '2',
-                '--output',
+                *shlex.split('simulate single_link --to 0.5 --within 0.5 --seconds 2 --output'),
                 str(path),
             ]
         )

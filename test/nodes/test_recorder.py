@@ -1,6 +1,7 @@
 """`flexsim record` beside real senders: what it heard is read back by rosbags."""
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -91,11 +92,7 @@ def test_all_that_was_sent_is_in_the_file_also_on_topics_that_came_later(record,
     early = observer.node.create_publisher(JointState, '/left/joint_commands', 10)
     elsewhere = observer.node.create_publisher(JointState, '/right/joint_commands', 10)
     process, path = record(
-        '--namespace',
-        'left',
-        '--topics',
-        '*',
-        '/odd',
+        *shlex.split('--namespace left --topics * /odd'),
         hears=['/left/joint_commands', '/left/robot_description'],
     )
     for number in range(300):

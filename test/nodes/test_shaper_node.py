@@ -8,8 +8,6 @@ import rclpy
 from builtin_interfaces.msg import Duration, Time
 from diagnostic_msgs.msg import DiagnosticArray
 from node_processes import NodeProcess
-from rcl_interfaces.srv import SetParameters
-from rclpy.parameter import Parameter
 from scipy.integrate import solve_ivp
 from scipy.interpolate import CubicHermiteSpline
 from sensor_msgs.msg import JointState
@@ -238,13 +236,6 @@ def test_a_trajectory_without_points_is_passed_on(talk):
     assert send(JointTrajectory(joint_names=['a'])) == JointTrajectory(joint_names=['a'])
 
 
-def set_parameter(observer, node, name, value):
-    """Whether a parameter was taken, and why not."""
-    request = SetParameters.Request(parameters=[Parameter(name, value=value).to_parameter_msg()])
-    (result,) = observer.call(SetParameters, f'{node}/set_parameters', request).results
-    return result.successful, result.reason
-
-
 def test_a_stream_that_stops_is_finished_at_rest_whatever_shapes_it(start, observer):
     process = start(
         'shaper',
@@ -272,11 +263,11 @@ def test_a_stream_that_stops_is_finished_at_rest_whatever_shapes_it(start, obser
 
     stream(0.8)
     # live: another shaper in the midst of the motion; what is not live is refused
-    assert set_parameter(observer, '/stream/shaper', 'shaper', 'ei') == (True, '')
-    taken, reason = set_parameter(observer, '/stream/shaper', 'period', 0.1)
-    assert not taken and reason
-    taken, reason = set_parameter(observer, '/stream/shaper', 'damping_ratios', [0.1, 0.2])
-    assert (taken, reason) == (
+    assert observer.set_parameters('/stream/shaper', shaper='ei').successful
+    answer = observer.set_parameters('/stream/shaper', period=0.1)
+    assert not answer.successful and answer.reason
+    answer = observer.set_parameters('/stream/shaper', damping_ratios=[0.1, 0.2])
+    assert (answer.successful, answer.reason) == (
         False,
         'damping_ratios has 2 numbers for 1 frequencies: give one each, or none',
     )
@@ -329,7 +320,7 @@ def test_a_robot_knows_its_joints_and_its_modes(start, observer):
     assert list(states[-1].position) == [0.0, 0.3, 2.4]
     assert max(np.abs([message.velocity for message in states]).max(axis=0)) <= 4.0
     # computed beside the stream, and taken over when it is there
-    assert set_parameter(observer, '/known/shaper', 'shaper', 'zvd') == (True, '')
+    assert observer.set_parameters('/known/shaper', shaper='zvd').successful
     process.wait_for_line('shapes by zvd by pose')
 
 

@@ -1,5 +1,7 @@
 """A simulation as a recording, judged by the table that the same simulation prints."""
 
+import shlex
+
 import numpy as np
 import pytest
 
@@ -16,16 +18,7 @@ from flex_robot_sim.util.exceptions import UsageError
 
 pytestmark = pytest.mark.slow
 
-WORDS = [
-    'simulate',
-    'single_link',
-    '--effort',
-    'motor=sine:0.5@3',
-    '--start',
-    '0.3',
-    '--seconds',
-    '0.03',
-]
+WORDS = shlex.split('simulate single_link --effort motor=sine:0.5@3 --start 0.3 --seconds 0.03')
 
 
 @pytest.fixture(scope='module')
@@ -95,17 +88,9 @@ def test_a_move_has_its_target_and_what_the_servo_was(tmp_path, capsys):
         'single_link',
         '--to',
         f'{step}',
-        '--within',
-        '0.5',
-        '--payload',
-        '0.2',
-        '--stiffness',
-        '40',
-        '--damping',
-        '2',
-        '--seconds',
-        '1.5',
-        '--output',
+        *shlex.split(
+            '--within 0.5 --payload 0.2 --stiffness 40 --damping 2 --seconds 1.5 --output'
+        ),
         str(path),
     ]
     assert main([*words, '--json']) == 0
