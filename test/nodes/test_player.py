@@ -208,13 +208,15 @@ def test_recorded_commands_do_not_move_a_live_arm(flexsim, replay, start, observ
         note = f'note: /{space}/{name} is left out: it commands an arm. --commands sends it'
         assert note in lines
     assert lines[-1] == f'flexsim replay: {path}: none of its topics can be sent.'
-    for topics in (('push',), ('effort_controller/commands',), ('remapped_efforts',)):
-        path = write_commands(tmp_path / f'{topics[0].replace("/", "_")}.mcap', space, *topics)
+    processes = {}
+    for name in ('push', 'effort_controller/commands', 'remapped_efforts'):
+        path = write_commands(tmp_path / f'{name.replace("/", "_")}.mcap', space, name)
         # on a busy machine the node may be found in a later round
-        process = replay(path, '--commands', '--loop')
+        processes[name] = replay(path, '--commands', '--loop')
+    for name, process in processes.items():
         assert process.wait() == 2
         assert process.lines[-1] == (
-            f'flexsim replay: the node /{space}/dynamics listens to /{space}/{topics[0]} in this '
+            f'flexsim replay: the node /{space}/dynamics listens to /{space}/{name} in this '
             'ROS_DOMAIN_ID: an arm may move. Stop it, choose another domain for the replay, or '
             'give --commands --force.'
         )
