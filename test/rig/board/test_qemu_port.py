@@ -155,7 +155,7 @@ def test_after_a_killed_host_the_motors_are_off_within_100_ms(image, tmp_path):
         while rig.machine.read_outputs().bridge:
             assert time.monotonic() < deadline
             time.sleep(0.01)
-        telemetry = []
+        telemetry: list[Telemetry] = []
         while not telemetry or telemetry[-1].state != State.FAULT:
             assert time.monotonic() < deadline
             time.sleep(0.01)
