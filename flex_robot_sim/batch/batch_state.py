@@ -17,7 +17,12 @@ from flex_robot_sim.batch.members import Members
 from flex_robot_sim.batch.rows import live_column
 from flex_robot_sim.dynamics.loads import Push
 from flex_robot_sim.model.arm_model import ArmModel, Payload
-from flex_robot_sim.simulation.simulated_arm import SAVED_FIELDS, SERVO_FIELDS, STEP_HISTORY_FIELDS
+from flex_robot_sim.simulation.simulated_arm import (
+    MEMORY_FIELDS,
+    SAVED_FIELDS,
+    SERVO_FIELDS,
+    STEP_HISTORY_FIELDS,
+)
 from flex_robot_sim.util.exceptions import SettingError, shortened
 from flex_robot_sim.util.serialization import STAMP, make_tuple
 from flex_robot_sim.util.settings import SimulationSettings
@@ -138,7 +143,7 @@ def _tables(members):
     tables = {'start_energy': members.start_energy, 'lost': members.lost}
     for table, names in (
         (members.state, SAVED_FIELDS['state']),
-        (members.works, (*STEP_HISTORY_FIELDS, *SERVO_FIELDS)),
+        (members.works, (*STEP_HISTORY_FIELDS, *MEMORY_FIELDS, *SERVO_FIELDS)),
         (members.watches, ('bent', 'turned', 'hard', 'coarse', 'enough')),
     ):
         tables.update({name: getattr(table, name) for name in names})

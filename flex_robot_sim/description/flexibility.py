@@ -112,13 +112,20 @@ def _add_gear(document, element, values, joint):
         if (
             values['rotor_inertia'] == 0
             and values['static_friction'] is None
-            and (values['spring_stiffness'] == 0)
+            and values['spring_stiffness'] == 0
+            and values['presliding'] == 0
         ):
             raise document.error(
                 element,
-                f'joint "{joint.name}" has no stiffness, rotor_inertia, spring_stiffness '
-                'or static_friction',
+                f'joint "{joint.name}" has no stiffness, rotor_inertia, spring_stiffness, '
+                'static_friction or presliding',
                 'Give one of them, or remove the joint from <flexibility>',
+            )
+        if values['hysteresis'] > 0:
+            raise document.error(
+                element,
+                f'joint "{joint.name}" has a hysteresis but no stiffness',
+                'Give its stiffness, or remove the hysteresis',
             )
         values['stiffness'] = np.inf
     elif values['rotor_inertia'] == 0:
@@ -137,10 +144,24 @@ def _add_gear(document, element, values, joint):
             f'than the friction of {joint.friction.coulomb_friction:g} in its <dynamics>',
             'Correct one of them',
         )
+    if values['hysteresis'] > 0 and not 0 < joint.effort < np.inf:
+        raise document.error(
+            element,
+            f'joint "{joint.name}" has a hysteresis but no largest effort, which gives the range '
+            'of its twist',
+            "Give the effort of the joint's <limit>",
+        )
+    if values['presliding'] > 0 and values['static_friction'] == 0:
+        raise document.error(
+            element,
+            f'joint "{joint.name}" has a presliding but no dry friction',
+            "Give the friction of the joint's <dynamics>, or remove the presliding",
+        )
     return replace(
         joint,
         stiffness=values['stiffness'],
         damping=values['damping'],
+        hysteresis=values['hysteresis'],
         rotor_inertia=values['rotor_inertia'],
         gear_ratio=values['gear_ratio'],
         friction=joint.friction._replace(

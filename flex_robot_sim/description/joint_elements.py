@@ -19,7 +19,13 @@ from flex_robot_sim.util.exceptions import SettingError
 
 _NO_LIMIT = repr(MAX_VALUE)
 _FRICTION = {'damping': 'viscous_friction', 'friction': 'coulomb_friction'}
-_IN_FLEXIBILITY = ('static_friction', 'stribeck_rate', 'spring_stiffness', 'spring_reference')
+_IN_FLEXIBILITY = (
+    'static_friction',
+    'stribeck_rate',
+    'presliding',
+    'spring_stiffness',
+    'spring_reference',
+)
 
 
 def joint_elements(

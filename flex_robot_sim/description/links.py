@@ -102,6 +102,7 @@ class JointFriction(NamedTuple):
     coulomb_friction: float = 0.0  # dry friction in motion                  [N m or N]
     static_friction: float = 0.0  # dry friction at rest                    [N m or N]
     stribeck_rate: float = 0.01  # of its decay to coulomb_friction        [rad/s or m/s]
+    presliding: float = 0.0  # displacement over which dry friction rises  [rad or m]
 
     @property
     def stiction(self) -> float:
@@ -137,6 +138,7 @@ class Joint:
     held_at: float | None = None  # position at which a mimic joint is held     [rad or m]
     stiffness: float = np.inf  # motor side to link side; inf: rigid         [N m/rad or N/m]
     damping: float = 0.0  # parallel to the stiffness                   [N m s/rad or N s/m]
+    hysteresis: float = 0.0  # loss per cycle over the elastic energy
     rotor_inertia: float = 0.0  # about the motor's own axis                  [kg m2]
     gear_ratio: float = 1.0  # motor speed over joint speed                [1 or rad/m]
     spring_stiffness: float = 0.0  # across the joint, parallel to the drive [N m/rad or N/m]

@@ -267,6 +267,9 @@ LINK_QUANTITIES = {
 JOINT_QUANTITIES = {
     'stiffness': _gear_quantity('stiffness', 'stiffness', 'of the gear', _has_gear),
     'damping': _gear_quantity('damping', 'damping', 'of the gear', _has_gear),
+    'hysteresis': _gear_quantity(
+        'hysteresis', 'damping', 'loss per cycle over the elastic energy of the gear', _has_gear
+    ),
     'viscous': _friction_quantity(
         URDF['dynamics'].attributes['damping'],
         'friction',
@@ -290,6 +293,12 @@ JOINT_QUANTITIES = {
         'drive',
         'speed at which static friction falls to coulomb',
         'stribeck_rate',
+    ),
+    'presliding': _friction_quantity(
+        FLEXIBILITY['joint'].attributes['presliding'],
+        'drive',
+        'displacement over which dry friction rises',
+        'presliding',
     ),
     'rotor_inertia': _gear_quantity('rotor_inertia', 'mass', 'of the motor about its own axis'),
     'gear_ratio': _gear_quantity(

@@ -213,6 +213,14 @@ FLEXIBILITY = {
             'damping': _number(
                 'N m s/rad or N s/m', 0.0, 'damping parallel to the stiffness', at_least=0.0
             ),
+            'hysteresis': _number(
+                '',
+                0.0,
+                'energy that the gear loses per cycle over its largest elastic energy, at any '
+                'speed; needs a stiffness and the `effort` of <limit>',
+                at_least=0.0,
+                at_most=0.5,
+            ),
             'rotor_inertia': _number(
                 'kg m2',
                 0.0,
@@ -236,6 +244,13 @@ FLEXIBILITY = {
                 'rad/s or m/s',
                 JointFriction().stribeck_rate,
                 'speed over which the friction falls from static to Coulomb friction',
+            ),
+            'presliding': _number(
+                'rad or m',
+                JointFriction().presliding,
+                'displacement over which dry friction rises from zero to its full level; '
+                '0: at once',
+                at_least=0.0,
             ),
             'spring_stiffness': _number(
                 'N m/rad or N/m',

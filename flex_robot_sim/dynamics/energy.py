@@ -8,6 +8,7 @@ inertia of the modes. Equation numbers are those of docs/theory.md.
 from flex_robot_sim.dynamics.beam_inertia import COMMON_BEAM, is_common_beam
 from flex_robot_sim.dynamics.forces import spring_energy
 from flex_robot_sim.dynamics.kinematics import set_base_poses, set_motion
+from flex_robot_sim.dynamics.maxwell_slip import slip_energy
 from flex_robot_sim.jit.compiled import compiled
 
 
@@ -46,7 +47,7 @@ def set_energies(arm, q, qd, work, out):
     for j in range(arm.motor.size):
         driven = j if arm.motor[j] < 0 else arm.motor[j]
         kinetic += 0.5 * arm.rotor[j] * qd[driven] * qd[driven]
-    out[0], out[1], out[2] = kinetic, spring_energy(arm, q), potential
+    out[0], out[1], out[2] = kinetic, spring_energy(arm, q) + slip_energy(arm, work), potential
 
 
 @compiled

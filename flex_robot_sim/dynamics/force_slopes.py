@@ -11,6 +11,7 @@ from flex_robot_sim.model.friction import (
     static_friction,
     stribeck_slope,
 )
+from flex_robot_sim.model.slip_elements import FRICTION, GEAR
 from flex_robot_sim.spatial.screws import dot
 
 
@@ -19,13 +20,24 @@ def add_all_slopes(arm, q, qd, D, K):
     """
     Add the slopes of all forces but those of the motors, at rest those of smoothed friction.
 
+    Maxwell-slip elements stick, as in a small vibration; those of friction only at rest.
+
     :param D: (n, n), slopes with the rates, added to; K: with the coordinates, added to.
     """
     add_linear_slopes(arm, D, K)
     add_contact_slopes(arm, q, qd, D, K)
     for j in range(arm.motor.size):
-        k = j if arm.motor[j] < 0 else arm.motor[j]
+        m = arm.motor[j]
+        k = j if m < 0 else m
         D[k, k] += _excess_slope(qd[k], arm.friction[j])
+        stiffness = arm.slip_stiffness[j, FRICTION].sum()
+        if stiffness > 0.0 and abs(qd[k]) <= arm.friction[j, SMOOTHING_RATE]:
+            D[k, k] -= smoothed_friction(qd[k], arm.friction[j])[1]
+            K[k, k] += static_friction(arm.friction[j]) * stiffness
+        stiffness = arm.slip_stiffness[j, GEAR].sum()
+        if m >= 0 and stiffness > 0.0:
+            for a, b, sign in ((j, j, 1.0), (m, m, 1.0), (j, m, -1.0), (m, j, -1.0)):
+                K[a, b] += sign * stiffness
 
 
 @compiled

@@ -15,6 +15,7 @@ from flex_robot_sim.dynamics.joint_laws import (
     solve_joint_laws,
     stop_force,
 )
+from flex_robot_sim.dynamics.maxwell_slip import friction_elements, gear_elements, has_presliding
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.model.damping import add_shared_damping_force, shared_damping_power
 from flex_robot_sim.model.friction import (
@@ -23,6 +24,7 @@ from flex_robot_sim.model.friction import (
     smoothed_friction,
     static_friction,
 )
+from flex_robot_sim.model.slip_elements import GEAR
 
 
 @compiled
@@ -46,7 +48,7 @@ def set_forces(arm, q, qd, effort, h, guess, work):
             start = qd[k] - 0.5 * h * guess[k] if h > 0.0 else qd[k]
             position = q[k] - 0.5 * h * qd[k]
             above, below, a, s, p, ps = -inf, -inf, 0.0, 0.0, 0.0, 0.0
-            is_nonlinear, friction = False, 0.0
+            is_nonlinear, slips, friction = False, False, 0.0
             if side == 0:
                 above, below = position - arm.upper[j], arm.lower[j] - position
                 is_nonlinear = (
@@ -56,7 +58,8 @@ def set_forces(arm, q, qd, effort, h, guess, work):
                 s = 0.5 * h * arm.spring[j]
             if is_driven:
                 s += arm.friction[j, VISCOUS]
-                friction = static_friction(arm.friction[j])
+                slips = has_presliding(arm, work, j)
+                friction = 0.0 if slips else static_friction(arm.friction[j])
                 kp, kd = work.servo_stiffness[j], work.servo_damping[j]
                 p = effort[j] + kp * (work.target[j] - position) + kd * work.target_rate[j]
                 ps = kd + 0.5 * h * kp
@@ -64,6 +67,7 @@ def set_forces(arm, q, qd, effort, h, guess, work):
                     abs(qd[k]) > work.rate_limit[j]
                 ):
                     is_nonlinear = True
+                is_nonlinear = is_nonlinear or slips
             laws = (
                 a,
                 s,
@@ -77,8 +81,9 @@ def set_forces(arm, q, qd, effort, h, guess, work):
                 arm.stop_damping[j],
                 arm.stop_depth[j],
             )
+            slip = friction_elements(arm, j, start, slips, work)
             if h == 0.0 or (is_driven and work.prescribed[j] != 0.0):
-                force, slope = smooth_force(qd[k], start, h, laws)
+                force, slope = smooth_force(qd[k], start, h, laws, slip)
                 if friction > 0.0:
                     force -= smoothed_friction(qd[k], arm.friction[j])[0]
                 slope = 0.0
@@ -97,6 +102,7 @@ def set_forces(arm, q, qd, effort, h, guess, work):
                     start,
                     h,
                     laws,
+                    slip,
                 )
                 work.is_nonsmooth[k] = is_nonlinear or slope != -(s + ps)
             else:
@@ -108,10 +114,15 @@ def set_forces(arm, q, qd, effort, h, guess, work):
             work.added_inertia[j] += arm.rotor[j]
         else:
             # the motor drives the link through an elastic gear
-            spring = arm.gear_stiffness[j] * (q[m] - q[j]) + arm.gear_damping[j] * (qd[m] - qd[j])
-            coupling = h * (0.25 * h * arm.gear_stiffness[j] + 0.5 * arm.gear_damping[j])
-            if h > 0.0:
-                spring -= coupling * (guess[m] - guess[j])
+            if work.slip.shape[2] > 0 and arm.slip_stiffness[j, GEAR, 0] > 0.0:
+                spring, coupling = gear_force_with_slip(arm, j, q, qd, h, guess, work)
+            else:
+                spring = arm.gear_stiffness[j] * (q[m] - q[j]) + arm.gear_damping[j] * (
+                    qd[m] - qd[j]
+                )
+                coupling = h * (0.25 * h * arm.gear_stiffness[j] + 0.5 * arm.gear_damping[j])
+                if h > 0.0:
+                    spring -= coupling * (guess[m] - guess[j])
             work.force[j] += spring
             work.force[m] -= spring
             work.added_inertia[j] += coupling
@@ -135,6 +146,40 @@ def set_forces(arm, q, qd, effort, h, guess, work):
 
 
 @compiled
+def gear_force_with_slip(arm, j, q, qd, h, guess, work):
+    """
+    Force of a gear with hysteresis at the start of a step, and its implicit coupling.
+
+    Its law is solved for the twist of the gear, as those of the joints (T33).
+    """
+    m = arm.motor[j]
+    rate, position = qd[m] - qd[j], q[m] - q[j] - 0.5 * h * (qd[m] - qd[j])
+    k, d = arm.gear_stiffness[j], arm.gear_damping[j]
+    laws = (-k * position, 0.5 * h * k + d, 0.0, 0.0, inf, inf, -inf, -inf, 1.0, 0.0, 1.0)
+    slip = gear_elements(arm, j, work)
+    if h == 0.0:
+        return -smooth_force(rate, rate, h, laws, slip)[0], 0.0
+    start = rate - 0.5 * h * (guess[m] - guess[j])
+    link, motor = arm.inertia_scale[j], arm.rotor[j]
+    if work.own_inertia[j] > 0.0:
+        link = work.own_inertia[j]
+    r = 2.0 / h * link * motor / (link + motor)
+    force, slope = solve_joint_laws(
+        work.relaxation[0] * r * rate - work.gear_law[j, 0],
+        work.relaxation[0] * r,
+        r,
+        0.0,
+        rate,
+        start,
+        h,
+        laws,
+        slip,
+    )
+    work.gear_law[j, 1], work.gear_law[j, 2] = force, slope
+    return -(force + slope * start), -0.5 * h * slope
+
+
+@compiled
 def store_joint_forces(arm, qd, work):
     """Store the joint forces at the rates qd that an implicit step has just found."""
     for k in range(arm.motor.size):
@@ -142,6 +187,7 @@ def store_joint_forces(arm, qd, work):
         m = arm.motor[k]
         if m >= 0:
             work.joint_force[m] = work.joint_force_at_rest[m] + work.joint_force_slope[m] * qd[m]
+            work.gear_law[k, 0] = work.gear_law[k, 1] + work.gear_law[k, 2] * (qd[m] - qd[k])
 
 
 @compiled
@@ -186,7 +232,7 @@ def add_powers(arm, q, qd, qdd, effort, h, weight, work, flow):
         if m >= 0:
             gear_rate = qd[m] - qd[j]
             dissipated += arm.gear_damping[j] * gear_rate * gear_rate
-        if static_friction(arm.friction[j]) > 0.0:
+        if static_friction(arm.friction[j]) > 0.0 and not has_presliding(arm, work, j):
             if h == 0.0 or work.prescribed[j] != 0.0:
                 friction = smoothed_friction(v, arm.friction[j])[0]
             else:

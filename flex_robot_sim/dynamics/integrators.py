@@ -21,6 +21,7 @@ from flex_robot_sim.dynamics.factor_reuse import refine_dynamics, solve_dynamics
 from flex_robot_sim.dynamics.forces import add_powers, store_joint_forces
 from flex_robot_sim.dynamics.forward_dynamics import implicit_dynamics
 from flex_robot_sim.dynamics.loads import set_loads
+from flex_robot_sim.dynamics.maxwell_slip import copy_slip, slip_until_end
 from flex_robot_sim.dynamics.monitors import count_events, note_coarseness, note_validity
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.spatial.screws import is_finite, set_copy
@@ -155,6 +156,7 @@ def midpoint_step(arm, loads, settings, state, step, watch, work):
     new_qd = stage[8]
     remaining, substep, evaluations, last_substep = h, h, 0, work.step[0]
     is_prescribed = is_coupled = False
+    has_memory = work.slip.size > 0
     for j in range(arm.motor.size):
         is_prescribed = is_prescribed or work.prescribed[j] != 0.0
     while remaining > 0.0:
@@ -216,6 +218,8 @@ def midpoint_step(arm, loads, settings, state, step, watch, work):
         store_joint_forces(arm, mid_qd, work)
         work_before, dissipated_before = flow[0], flow[1]
         add_powers(arm, mid_q, mid_qd, qdd, effort, substep, substep, work, flow)
+        if has_memory:
+            flow[1] += slip_until_end(arm, mid_qd, qdd, substep, work)
         set_energies(arm, new_q, new_qd, work, work.energy)
         kinetic = work.energy[0]
         energy = kinetic + work.energy[1] + work.energy[2]
@@ -244,6 +248,8 @@ def midpoint_step(arm, loads, settings, state, step, watch, work):
             set_copy(old_joint_force, work.joint_force)
             qdd[:] = 0.0
             work.last[:] = 0.0
+            if has_memory:
+                copy_slip(work.slip, work.slip_end)
         else:
             # correct the energy error by scaling the velocities; carry over the excess      (T44)
             flow[2] += abs(energy - expected)
@@ -259,6 +265,8 @@ def midpoint_step(arm, loads, settings, state, step, watch, work):
                 q[k] = new_q[k]
                 qd[k] = scale * new_qd[k]
                 work.last[k] = start[k]
+            if has_memory:
+                copy_slip(work.slip_end, work.slip)
         if remaining < MIN_SUBSTEP_RATIO * h:
             remaining = 0.0
         if not is_accurate:

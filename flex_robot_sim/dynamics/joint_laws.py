@@ -8,6 +8,7 @@ and other laws (T31, T32). With h = 0 the laws are those of an instant. All func
 numbers, because a call with an arm costs more than the computation.
 """
 
+from flex_robot_sim.dynamics.maxwell_slip import slip_force
 from flex_robot_sim.jit.compiled import compiled
 
 RATE_LIMIT_TAPER = 0.02  # share of the rate limit above it in which the motor force fades out
@@ -85,26 +86,29 @@ def motor_force(v, p, s, limit, rate_limit):
 
 
 @compiled
-def smooth_force(v, v0, h, laws):
+def smooth_force(v, v0, h, laws, slip):
     """
-    Total force without dry friction, and minus its slope with the rate.
+    Total force without the corners of dry friction, and minus its slope with the rate.
 
     :param laws: numbers of all laws but dry friction: a and s of the force a - s v of springs and
         dampers; demand p and ps of the motor with its limits, see `motor_force`; penetration of
         the upper and of the lower stop at the start of the step; k, d and depth of the stops.
+    :param slip: arguments of `slip_force` after the displacement.
     """
     a, s, p, ps, limit, rate_limit, above, below, k, d, depth = laws
     motor, motor_slope = motor_force(v, p, ps, limit, rate_limit)
     _, upper_force, upper_slope = stop_force(v, v0, h, above, k, d, depth)
     _, lower_force, lower_slope = stop_force(-v, -v0, h, below, k, d, depth)
+    z, stiffness, limit, k_scale, x_scale = slip
+    slip_total, slip_slope = slip_force(h * v, z, stiffness, limit, k_scale, x_scale)
     return (
-        a - s * v + motor - upper_force + lower_force,
-        s + motor_slope + upper_slope + lower_slope,
+        a - s * v + motor - upper_force + lower_force - slip_total,
+        s + motor_slope + upper_slope + lower_slope + h * slip_slope,
     )
 
 
 @compiled
-def solve_joint_laws(w, r, step_inertia, c, v, v0, h, laws):
+def solve_joint_laws(w, r, step_inertia, c, v, v0, h, laws, slip):
     """
     Linear force f + g v that represents all laws near the rate that solves them (T33).
 
@@ -119,7 +123,7 @@ def solve_joint_laws(w, r, step_inertia, c, v, v0, h, laws):
     if c > 0.0:
         # friction has corners where the rate is zero at the middle or at the end of the step
         low, high = min(0.0, 0.5 * v0), max(0.0, 0.5 * v0)
-        force, slope = smooth_force(low, v0, h, laws)
+        force, slope = smooth_force(low, v0, h, laws, slip)
         residual = w - r * low + force
         if residual < -c:
             direction = -1.0
@@ -127,7 +131,7 @@ def solve_joint_laws(w, r, step_inertia, c, v, v0, h, laws):
             stiction = STICTION_DAMPING * step_inertia
             return force + (slope + stiction) * low, -slope - stiction
         else:
-            force, slope = smooth_force(high, v0, h, laws)
+            force, slope = smooth_force(high, v0, h, laws, slip)
             residual = w - r * high + force
             if residual > c:
                 direction = 1.0
@@ -137,7 +141,7 @@ def solve_joint_laws(w, r, step_inertia, c, v, v0, h, laws):
     # r v - force(v) increases monotonically, so that its root can be bracketed
     low, high, has_low, has_high = v, v, False, False
     for _ in range(MAX_NEWTON_ITERATIONS):
-        force, slope = smooth_force(v, v0, h, laws)
+        force, slope = smooth_force(v, v0, h, laws, slip)
         residual = w - c * direction + force - r * v
         correction = residual / (r + slope)
         if abs(correction) <= 1e-12 * (abs(v) + abs(correction)) or residual == 0.0:

@@ -197,6 +197,7 @@ class ArmBuilder:
         coulomb_friction: float | None = None,
         static_friction: float | None = None,
         stribeck_rate: float | None = None,
+        presliding: float | None = None,
         spring_stiffness: float | None = None,
         spring_reference: float | None = None,
     ) -> ArmBuilder:
@@ -216,6 +217,7 @@ class ArmBuilder:
         :param viscous_friction: [N m s/rad or N s/m].
         :param coulomb_friction: dry friction in motion [N m or N]; static_friction: at rest.
         :param stribeck_rate: at which static decays to Coulomb friction [rad/s or m/s].
+        :param presliding: displacement over which dry friction rises [rad or m].
         :param spring_stiffness: of a spring across the joint [N m/rad or N/m].
         :param spring_reference: joint position without spring force [rad or m].
 
@@ -240,6 +242,7 @@ class ArmBuilder:
                 'coulomb_friction': coulomb_friction,
                 'static_friction': static_friction,
                 'stribeck_rate': stribeck_rate,
+                'presliding': presliding,
                 'spring_stiffness': spring_stiffness,
                 'spring_reference': spring_reference,
             },
@@ -299,6 +302,7 @@ class ArmBuilder:
         rotor_inertia: float = 0.0,
         stiffness: float | None = None,
         damping: float | None = None,
+        hysteresis: float | None = None,
     ) -> ArmBuilder:
         """
         Add a gear and the rotor of the motor to a joint.
@@ -309,6 +313,7 @@ class ArmBuilder:
         :param stiffness: of the gear, between motor side and link side [N m/rad or N/m];
             default: rigid.
         :param damping: parallel to this stiffness [N m s/rad or N s/m].
+        :param hysteresis: energy lost per cycle over the elastic energy; needs an effort limit.
 
         Example::
 
@@ -328,6 +333,7 @@ class ArmBuilder:
                 'rotor_inertia': rotor_inertia,
                 'stiffness': stiffness,
                 'damping': damping,
+                'hysteresis': hysteresis,
             },
         )
         self._keep_joint(joint, self._joints[joint], gear)

@@ -23,6 +23,7 @@ from flex_robot_sim.jit.array_table import (
     zeros,
 )
 from flex_robot_sim.model.friction import FrictionRows
+from flex_robot_sim.model.slip_elements import ELEMENTS, SlipTable, has_slip
 from flex_robot_sim.util.read_only import make_read_only
 from flex_robot_sim.util.serialization import Serializable
 from flex_robot_sim.util.summary import SummaryRows, counted, listed, numbers, summarized
@@ -69,6 +70,8 @@ class ArmArrays(NamedTuple):
     gear_stiffness: np.ndarray  # (j,)       [N m/rad, N/m]
     gear_damping: np.ndarray  # (j,)       [N m s/rad, N s/m]
     friction: FrictionRows  # (j, 5)     in the drive; friction.py names the columns
+    slip_stiffness: SlipTable  # (j, 2, e)  of Maxwell-slip elements, of gear and friction
+    slip_limit: SlipTable  # (j, 2, e)  their largest deflections                [rad, m]
     spring: np.ndarray  # (j,)       parallel to the motor               [N m/rad, N/m]
     spring_rest: np.ndarray  # (j,)       its position without force                    [rad, m]
     lower: np.ndarray  # (j,)       lower stop                                    [rad, m]
@@ -121,6 +124,9 @@ class Workspace(NamedTuple):
     joint_force: np.ndarray  # (n,)       of friction, stops and servo, as last solved
     joint_force_at_rest: np.ndarray  # (n,)  its linearisation: at velocity zero
     joint_force_slope: np.ndarray  # (n,)    its linearisation: by velocity
+    slip: np.ndarray  # (j, 2, e)  deflections of Maxwell-slip elements        [rad, m]
+    slip_end: np.ndarray  # (j, 2, e)  the same at the end of the step
+    gear_law: np.ndarray  # (j, 3)     gear force with elements: as last solved, at rest, slope
     is_nonsmooth: np.ndarray  # (n,)       whether a joint law left its first linear piece
     relaxation: np.ndarray  # (1,)       share of `own_inertia` in the solution of these forces
     last: np.ndarray  # (n,)       acceleration of the step before the last one
@@ -317,8 +323,13 @@ def motor_coordinates(arm: ArmArrays) -> np.ndarray:
     return np.where(arm.motor < 0, np.arange(arm.motor.size), arm.motor)
 
 
-def make_workspace(arm: ArmArrays) -> Workspace:
-    """Return a Workspace for ArmArrays `arm`."""
+def make_workspace(arm: ArmArrays, *, has_memory: bool = False) -> Workspace:
+    """
+    Return a Workspace for ArmArrays `arm`.
+
+    :param has_memory: whether joints remember the deflections of their Maxwell-slip elements, as a
+        simulation needs; without it, these elements have no force.
+    """
     work = zeros(
         Workspace,
         _shapes(
@@ -328,6 +339,7 @@ def make_workspace(arm: ArmArrays) -> Workspace:
             arm.motor.size,
             arm.inertia_scale.size,
             arm.shared.shape[1],
+            ELEMENTS if has_memory and has_slip(arm) else 0,
         ),
     )
     work.effort_limit[:] = work.rate_limit[:] = np.inf
@@ -336,7 +348,7 @@ def make_workspace(arm: ArmArrays) -> Workspace:
 
 
 @lru_cache(maxsize=64)
-def _shapes(i, n, s, j, total, shared):
+def _shapes(i, n, s, j, total, shared, elements):
     """Shapes of a Workspace; n modes per body of i, and `shared` dampers between bodies."""
     shapes = {
         'shared': (shared,),
@@ -371,6 +383,9 @@ def _shapes(i, n, s, j, total, shared):
         'joint_force': (total,),
         'joint_force_at_rest': (total,),
         'joint_force_slope': (total,),
+        'slip': (j, 2, elements),
+        'slip_end': (j, 2, elements),
+        'gear_law': (j, 3),
         'is_nonsmooth': (total,),
         'relaxation': (1,),
         'last': (total,),

@@ -21,6 +21,7 @@ from flex_robot_sim.model.composite_inertia import joint_pose, largest_inertias,
 from flex_robot_sim.model.damping import damping_matrices, elastic_inertia
 from flex_robot_sim.model.friction import friction_rows
 from flex_robot_sim.model.mass_points import MAX_REDUCIBLE_POINTS, MassPoints, reduced_points
+from flex_robot_sim.model.slip_elements import slip_tables
 from flex_robot_sim.spatial.screws import set_body_inertia
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.read_only import make_read_only
@@ -324,12 +325,15 @@ class _Assembly:
                     'mass, so that the robot can be drawn, but not simulated'
                 )
         stop = inertias * (2 * np.pi * STOP_FREQUENCY) ** 2
+        slip_stiffness, slip_limit = slip_tables(joints)
         has_gear = [joint in motors for joint in joints]
         values = {
             'rotor': [joint.reflected_inertia for joint in joints],
             'gear_stiffness': [j.stiffness if g else 0.0 for j, g in zip(joints, has_gear)],
             'gear_damping': [joint.damping for joint in joints],
             'friction': friction_rows(joint.friction for joint in joints),
+            'slip_stiffness': slip_stiffness,
+            'slip_limit': slip_limit,
             'spring': [joint.spring_stiffness for joint in joints],
             'spring_rest': [joint.spring_reference for joint in joints],
             'lower': [joint.lower for joint in joints],

@@ -24,12 +24,15 @@ from flex_robot_sim.formulations.driving import FormulationDynamics, advance_wit
 from flex_robot_sim.jit.compiled import bind
 from flex_robot_sim.model.arm_model import ArmModel, Payload, make_workspace
 from flex_robot_sim.model.payload import inertias_with_payloads
+from flex_robot_sim.model.slip_elements import has_slip
 from flex_robot_sim.motion.limits import effort_limits, rate_limits
 from flex_robot_sim.simulation.explicit_schemes import EXPLICIT_SCHEMES
+from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.settings import SimulationSettings
 
+MEMORY_FIELDS = ('slip', 'slip_end')  # of the workspace: deflections that joints remember
 # of the workspace, cleared where the results of previous steps no longer hold
-STEP_HISTORY_FIELDS = ('joint_force', 'own_inertia', 'last', 'is_nonsmooth', 'step')
+STEP_HISTORY_FIELDS = ('joint_force', 'gear_law', 'own_inertia', 'last', 'is_nonsmooth', 'step')
 SERVO_FIELDS = ('target', 'target_rate', 'servo_stiffness', 'servo_damping')
 # inputs of the steps; the workspace of queries shares them
 INPUT_FIELDS = (
@@ -38,6 +41,7 @@ INPUT_FIELDS = (
     *SERVO_FIELDS,
     'prescribed',
     'prescribed_acceleration',
+    *MEMORY_FIELDS,
 )
 SAVED_FIELDS = {  # of each table: what the next step depends on
     'state': ('q', 'qd', 'qdd', 'effort', 'flow'),
@@ -56,6 +60,11 @@ class SimulatedArm:
         self, arm: ArmModel, settings: SimulationSettings, make_formulation: MakeFormulation | None
     ) -> None:
         """Start with straight links in the zero position, by the recursion or a formulation."""
+        if has_slip(arm.arrays) and (make_formulation or settings.scheme != 'implicit_midpoint'):
+            raise SettingError(
+                f'hysteresis and presliding of the joints of {arm.description.name} need the '
+                'scheme implicit_midpoint and the formulation recursion: take these'
+            )
         self.arm, self.settings, self._make_formulation = arm, settings, make_formulation
         self.arrays = arm.arrays._replace(
             **{name: getattr(arm.arrays, name).copy() for name in SAVED_FIELDS['arrays']}
@@ -63,12 +72,12 @@ class SimulatedArm:
         self.step_settings = make_step_settings(settings)
         self.time_step = float(settings.time_step)  # [s]
         self.state, self.watch = make_state(arm), make_watch(arm, settings)
-        self.work = make_workspace(arm.arrays)
+        self.work = make_workspace(arm.arrays, has_memory=True)
         if settings.drive_limits:
             self.work.effort_limit[:] = effort_limits(arm)
             self.work.rate_limit[:] = rate_limits(arm)
         # queries have their own workspace: another thread may query while this one steps
-        self.query_work = make_workspace(arm.arrays)._replace(
+        self.query_work = make_workspace(arm.arrays, has_memory=True)._replace(
             **{name: getattr(self.work, name) for name in INPUT_FIELDS}
         )
         self.motor_q = arm.motor_q
@@ -164,6 +173,11 @@ class SimulatedArm:
     def clear_step_history(self) -> None:
         """Clear the results of previous steps, which no longer hold."""
         for name in STEP_HISTORY_FIELDS:
+            getattr(self.work, name)[:] = 0.0
+
+    def relax_joints(self) -> None:
+        """Set the deflections that joints remember to zero."""
+        for name in MEMORY_FIELDS:
             getattr(self.work, name)[:] = 0.0
 
     def forget_events(self) -> None:

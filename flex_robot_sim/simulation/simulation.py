@@ -171,6 +171,7 @@ class Simulation(SimulationQueries, Recorder, CopiedByState):
         state = simulated.state
         state.q[:], state.qd[:], state.qdd[:], state.flow[:] = q, v, 0.0, 0.0
         simulated.clear_step_history()
+        simulated.relax_joints()
         self._monitor.gain.forget()
         simulated.start_energy = simulated.energies().sum()
 
