@@ -268,7 +268,7 @@ JOINT_QUANTITIES = {
     'stiffness': _gear_quantity('stiffness', 'stiffness', 'of the gear', _has_gear),
     'damping': _gear_quantity('damping', 'damping', 'of the gear', _has_gear),
     'hysteresis': _gear_quantity(
-        'hysteresis', 'damping', 'loss per cycle over the elastic energy of the gear', _has_gear
+        'hysteresis', 'hysteresis', 'loss per cycle over the elastic energy of the gear', _has_gear
     ),
     'viscous': _friction_quantity(
         URDF['dynamics'].attributes['damping'],

@@ -5,7 +5,7 @@ An element with the stiffness k has the deflection z, at most x in both directio
 the force k x. A joint has several elements in parallel. Over a step that moves the joint by d,
 
     z1 = clamp(z0 + d, -x, x)
-    F d = k/2 (z1^2 - z0^2) + k x |d - (z1 - z0)|                                           (T66)
+    F d = k/2 (z1^2 - z0^2) + k x |d - (z1 - z0)|                                           (T34)
 
 so that F stores and dissipates exactly what the elements do, for any step. F increases with d and
 has a continuous slope. Al-Bender, Lampaert & Swevers, IEEE Trans. Automatic Control 50 (2005).
@@ -118,10 +118,10 @@ def slip_until_end(arm, qd, qdd, h, work):
     for j in range(arm.motor.size):
         m = arm.motor[j]
         driven = j if m < 0 else m
-        for law in (GEAR, FRICTION):
+        for row in (GEAR, FRICTION):
             k_scale = x_scale = 1.0
             rate = qd[driven]
-            if law == FRICTION:
+            if row == FRICTION:
                 k_scale, x_scale = friction_scale(arm, j, rate - 0.5 * h * qdd[driven])
             elif m < 0:
                 continue
@@ -129,12 +129,12 @@ def slip_until_end(arm, qd, qdd, h, work):
                 rate -= qd[j]
             loss += slip_loss(
                 h * rate,
-                work.slip[j, law],
-                arm.slip_stiffness[j, law],
-                arm.slip_limit[j, law],
+                work.slip[j, row],
+                arm.slip_stiffness[j, row],
+                arm.slip_limit[j, row],
                 k_scale,
                 x_scale,
-                work.slip_end[j, law],
+                work.slip_end[j, row],
             )
     return loss
 
@@ -152,9 +152,9 @@ def slip_energy(arm, work):
     """Energy stored in all elements at the end of the last step [J]."""
     total = 0.0
     for j in range(arm.motor.size):
-        for law in (GEAR, FRICTION):
-            scale = static_friction(arm.friction[j]) if law == FRICTION else 1.0
+        for row in (GEAR, FRICTION):
+            scale = static_friction(arm.friction[j]) if row == FRICTION else 1.0
             for e in range(work.slip_end.shape[2]):
-                z = work.slip_end[j, law, e]
-                total += 0.5 * scale * arm.slip_stiffness[j, law, e] * z * z
+                z = work.slip_end[j, row, e]
+                total += 0.5 * scale * arm.slip_stiffness[j, row, e] * z * z
     return total

@@ -330,7 +330,7 @@ def move(
         np.zeros((count, n)), np.zeros((count, n)), np.zeros((count, joints))
     )
     followed.coordinates[0], followed.velocities[0] = q, qd
-    work = make_workspace(arm.arrays)
+    work = make_workspace(arm.arrays, has_memory=True)
     work.prescribed[:] = prescribed
     settings = SimulationSettings()
     log = MeasuredMotion(

@@ -88,9 +88,10 @@ def test_joint_laws_are_solved_for_the_unique_rate():
     for v, v0, h, gap in cases(400, 4):
         r, w, c = 10.0 ** rng.uniform(0, 3), rng.normal() * 50.0, rng.integers(0, 2) * 2.0
         laws = (3.0, 0.4, rng.normal(), 2.0, 5.0, np.inf, gap, -1.0, *STOP.values())
-        f, g = solve_joint_laws(w, r, r, c, v, v0, h, laws)
+        slip = rng.uniform(-0.01, 0.01, 3), rng.uniform(0.0, 1e4, 3), np.full(3, 0.01), 1.0, 1.0
+        f, g = solve_joint_laws(w, r, r, c, v, v0, h, laws, slip)
         found = (w + f) / (r - g)  # r v = w + f + g v
-        force, _ = smooth_force(found, v0, h, laws)
+        force, _ = smooth_force(found, v0, h, laws, slip)
         friction = w + force - r * found
         tolerance = 1e-7 * (abs(w) + abs(force) + c + 1.0)
         assert abs(friction) <= c + tolerance
