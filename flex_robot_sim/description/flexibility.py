@@ -152,8 +152,8 @@ def _add_gear(document, element, values, joint):
             "Give the effort of the joint's <limit>",
         )
     if values['presliding'] > 0 and values['static_friction'] == 0:
-        raise document.error(
-            element,
+        document.warn(
+            document.line(element),
             f'joint "{joint.name}" has a presliding but no dry friction',
             "Give the friction of the joint's <dynamics>, or remove the presliding",
         )

@@ -162,6 +162,10 @@ def _has_gear(joint):
     return joint.moves and np.isfinite(joint.stiffness)
 
 
+def _has_range_of_twist(joint):
+    return _has_gear(joint) and 0.0 < joint.effort < np.inf
+
+
 def _has_stops(joint):
     return joint.moves and joint.type.needs_limit
 
@@ -268,7 +272,10 @@ JOINT_QUANTITIES = {
     'stiffness': _gear_quantity('stiffness', 'stiffness', 'of the gear', _has_gear),
     'damping': _gear_quantity('damping', 'damping', 'of the gear', _has_gear),
     'hysteresis': _gear_quantity(
-        'hysteresis', 'hysteresis', 'loss per cycle over the elastic energy of the gear', _has_gear
+        'hysteresis',
+        'hysteresis',
+        'loss per cycle over the elastic energy of the gear',
+        _has_range_of_twist,
     ),
     'viscous': _friction_quantity(
         URDF['dynamics'].attributes['damping'],

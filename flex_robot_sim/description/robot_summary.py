@@ -107,6 +107,7 @@ def _joint(joint):
                 'velocity',
                 'stiffness',
                 'damping',
+                'hysteresis',
                 'rotor_inertia',
                 'gear_ratio',
                 'spring_stiffness',
@@ -160,6 +161,8 @@ def _branch(joint, link):
     if joint['stiffness']:
         kind = JOINT_TYPES[joint['kind']]
         motion += f', stiffness {joint["stiffness"]:g} {kind.effort_unit}/{kind.unit}'
+    if joint['hysteresis']:
+        motion += f', hysteresis {joint["hysteresis"]:g}'
     return f'{" ".join(words)}  [{joint["name"]}: {motion}]'
 
 

@@ -286,8 +286,31 @@ MISTAKES = {
     ),
     'joint that says nothing': (
         flexible_arm('<joint name="hinge"/>'),
-        '5: joint "hinge" has no stiffness, rotor_inertia, spring_stiffness or static_friction. '
-        'Give one of them, or remove the joint from <flexibility>.',
+        '5: joint "hinge" has no stiffness, rotor_inertia, spring_stiffness, static_friction or '
+        'presliding. Give one of them, or remove the joint from <flexibility>.',
+    ),
+    'hysteresis without stiffness': (
+        flexible_arm('<joint name="hinge" rotor_inertia="1" hysteresis="0.1"/>'),
+        '5: joint "hinge" has a hysteresis but no stiffness. Give its stiffness, or remove the '
+        'hysteresis.',
+    ),
+    'hysteresis without largest effort': (
+        robot(
+            link(),
+            joint(
+                kind='revolute',
+                inside='<axis xyz="0 0 1"/><limit lower="-1" upper="1" effort="0" velocity="1"/>',
+            ),
+            flexibility('<joint name="hinge" stiffness="10" rotor_inertia="1" hysteresis="0.1"/>'),
+        ),
+        '5: joint "hinge" has a hysteresis but no largest effort, which gives the range of its '
+        "twist. Give the effort of the joint's <limit>.",
+    ),
+    'more hysteresis than elastic energy': (
+        flexible_arm('<joint name="hinge" stiffness="10" rotor_inertia="1" hysteresis="2"/>'),
+        '5: hysteresis = 2 must be <= 0.5. Give hysteresis: energy that the gear loses per cycle '
+        'over its largest elastic energy, at any speed; needs a stiffness and the `effort` of '
+        '<limit>.',
     ),
     'less static friction than in motion': (
         robot(

@@ -67,6 +67,11 @@ WARNINGS = {
         'section make 0.0785398 kg m2 per m. Give it in <inertia>: ixx, if the beam lies along x '
         '[kg m2].',
     ),
+    'presliding without dry friction': (
+        robot(link(), joint(), flexibility('<joint name="hinge" presliding="0.001"/>')),
+        'joint "hinge" has a presliding but no dry friction. Give the friction of the joint\'s '
+        '<dynamics>, or remove the presliding.',
+    ),
     'child far off the beam': (
         robot(
             link(),

@@ -264,10 +264,18 @@ def test_the_description_has_all_arguments_of_the_calls():
         coulomb_friction=0.3,
         static_friction=0.4,
         stribeck_rate=0.02,
+        presliding=1e-3,
         spring_stiffness=33,
         spring_reference=0.05,
     )
-    builder.add_gear('slide', gear_ratio=210, rotor_inertia=1.7e-5, stiffness=4.1e4, damping=3.3)
+    builder.add_gear(
+        'slide',
+        gear_ratio=210,
+        rotor_inertia=1.7e-5,
+        stiffness=4.1e4,
+        damping=3.3,
+        hysteresis=0.03,
+    )
     builder.add_joint(
         'elbow', parent='cart', child='arm', axis='-x', rpy=(0.1, -0.2, 0.3), velocity=3
     )
@@ -305,7 +313,8 @@ def test_the_description_has_all_arguments_of_the_calls():
     assert slide.position == pytest.approx(0.3 * boom.end / boom.length, rel=1e-14)
     assert slide.axis == pytest.approx(np.array([1, 2, 3]) / np.sqrt(14), rel=1e-14)
     assert (slide.lower, slide.upper, slide.effort, slide.velocity) == (-0.11, 0.23, 17, 1.9)
-    assert tuple(slide.friction) == (0.7, 0.3, 0.4, 0.02)
+    assert tuple(slide.friction) == (0.7, 0.3, 0.4, 0.02, 1e-3)
+    assert slide.hysteresis == 0.03
     assert (slide.spring_stiffness, slide.spring_reference) == (33, 0.05)
     assert (slide.gear_ratio, slide.rotor_inertia, slide.stiffness, slide.damping) == (
         210,
@@ -362,10 +371,14 @@ def test_calls_reach_all_words_of_flexibility():
             child=f'beam_{k}',
             static_friction=1,
             stribeck_rate=1,
+            presliding=1,
+            effort=1,
             spring_stiffness=1,
             spring_reference=1,
         )
-        builder.add_gear(f'joint_{k}', gear_ratio=2, rotor_inertia=1, stiffness=1, damping=1)
+        builder.add_gear(
+            f'joint_{k}', gear_ratio=2, rotor_inertia=1, stiffness=1, damping=1, hysteresis=0.1
+        )
         builder.add_flex_sensor(f'beam_{k}', 'root', start=0, end=0.1, plane='xy')
     flexibility_element = Document('text', builder.to_urdf().encode()).root.find('flexibility')
     written: dict = {}
