@@ -30,6 +30,7 @@ GROUPS = (
     'stiffness',
     'damping',
     'friction',
+    'hysteresis',
     'mass',
     'geometry',
     'inertia',
@@ -37,7 +38,7 @@ GROUPS = (
     'limit',
     'position',
 )
-"""Groups of quantities; a fit can estimate the first five, see `identification/parameters.py`."""
+"""Groups of quantities; a fit can estimate the first six, see `identification/parameters.py`."""
 
 
 def _attribute(unit, meaning, **bounds):
@@ -303,7 +304,7 @@ JOINT_QUANTITIES = {
     ),
     'presliding': _friction_quantity(
         FLEXIBILITY['joint'].attributes['presliding'],
-        'drive',
+        'hysteresis',
         'displacement over which dry friction rises',
         'presliding',
     ),

@@ -11,8 +11,9 @@ from flex_robot_sim.identification.sequences import DataSet, moving_imus
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.util.exceptions import UsageError
 
-GROUPS = ('stiffness', 'damping', 'friction', 'mass', 'sensors')
-FITTED_GROUPS = ('stiffness', 'damping', 'friction', 'mass', 'geometry')  # of the robot
+GROUPS = ('stiffness', 'damping', 'friction', 'hysteresis', 'mass', 'sensors')
+# of the robot
+FITTED_GROUPS = ('stiffness', 'damping', 'friction', 'hysteresis', 'mass', 'geometry')
 DELAY_SCALE_S = 1e-3
 MAX_DELAY_S = 0.1
 MIN_OFFSET_SCALE = 1e-6  # scale of the offset of a gauge with a constant signal     [1/m]
@@ -96,7 +97,7 @@ def _all_unknowns(arm, data):
             continue
         scale = 0.0
         if not parameter.is_relative:
-            scale = {'friction': 1.0, 'damping': 0.01, 'mass': 0.1}.get(parameter.group, 1.0)
+            scale = {'friction': 1.0, 'damping': 0.01, 'hysteresis': 0.01, 'mass': 0.1}.get(parameter.group, 1.0)
             if parameter.group == 'friction' and path.rpartition('.')[0] in arm.joint_names:
                 scale = FRICTION_SCALE_RATIO * max(
                     effort[arm.joint_names.index(path.rpartition('.')[0])], 1e-3
@@ -177,7 +178,7 @@ def _paths_of_group(group, arm, data, candidates):
                 continue
         if (
             link is None
-            and group in ('damping', 'stiffness')
+            and group in ('damping', 'hysteresis', 'stiffness')
             and not data.has_efforts
             and (quantity != 'spring_stiffness')
         ):
@@ -205,7 +206,7 @@ def _last_link_with_mass(description, last):
 def _refuse_unidentifiable(path, unknown, data):
     """Refuse parameters that cancel out of every fit with prescribed motion."""
     name, _, quantity = path.rpartition('.')
-    if not data.has_efforts and unknown.kind == 'friction':
+    if not data.has_efforts and (unknown.kind == 'friction' or quantity == 'presliding'):
         raise UsageError(
             f'"{path}" drops out where the measured motion drives the arm. Log '
             f'effort/{name}, or leave it out.'

@@ -212,6 +212,7 @@ HINTS = {
     'stiffness': 'let the links vibrate: stop a fast move, and record at rest for some periods',
     'damping': 'let the vibration decay at rest, for ten periods and more',
     'friction': 'move slowly at several speeds, and turn back often',
+    'hysteresis': 'move slowly back and forth with small and large amplitudes, and log efforts',
     'mass': 'move with two known payloads, or hold still in several poses if gravity acts',
     'delay': 'move faster: a sweep up to the first frequencies',
     'gain': 'give one of the stiffnesses, or bend the link by a known weight',
