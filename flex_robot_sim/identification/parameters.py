@@ -12,6 +12,8 @@ from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.util.exceptions import UsageError
 
 GROUPS = ('stiffness', 'damping', 'friction', 'hysteresis', 'mass', 'sensors')
+# of parameters that start at zero
+GROUP_SCALES = {'friction': 1.0, 'damping': 0.01, 'hysteresis': 0.01, 'mass': 0.1}
 # of the robot
 FITTED_GROUPS = ('stiffness', 'damping', 'friction', 'hysteresis', 'mass', 'geometry')
 DELAY_SCALE_S = 1e-3
@@ -97,7 +99,7 @@ def _all_unknowns(arm, data):
             continue
         scale = 0.0
         if not parameter.is_relative:
-            scale = {'friction': 1.0, 'damping': 0.01, 'hysteresis': 0.01, 'mass': 0.1}.get(parameter.group, 1.0)
+            scale = GROUP_SCALES.get(parameter.group, 1.0)
             if parameter.group == 'friction' and path.rpartition('.')[0] in arm.joint_names:
                 scale = FRICTION_SCALE_RATIO * max(
                     effort[arm.joint_names.index(path.rpartition('.')[0])], 1e-3
