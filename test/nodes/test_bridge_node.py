@@ -183,7 +183,7 @@ def test_commands_by_name_and_by_order_move_it_only_when_enabled(node, observer)
     assert enable(observer, False).success
 
 
-def test_wrong_commands_are_refused_and_told(node, observer):
+def test_wrong_commands_are_refused_with_a_line(node, observer):
     observer.publisher(JointState, 'joint_commands').publish(
         JointState(name=['hip'], effort=[1.0])
     )
@@ -237,7 +237,7 @@ def test_twin_takes_a_fitted_robot_while_it_runs_and_refuses_another(node, obser
     other.write_text(text.replace('bending_y="3"', 'bending_y="2"'), 'utf-8')
     program.write_text(text, 'utf-8')
     heard = observer.listen(JointState, 'twin/joint_states')
-    # what the test before has moved rings out, and is at rest where it has no speed for long
+    # wait until residual vibration of the previous test has decayed: 200 states within 1e-4
     observer.spin_until(
         lambda: (
             len(heard) > 200

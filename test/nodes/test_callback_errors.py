@@ -59,7 +59,7 @@ def test_an_exception_of_a_callback_is_one_line_and_the_node_goes_on(failing):
     assert len(lines) < 30
 
 
-def test_a_failure_ends_the_node_and_tracebacks_are_there_for_those_who_debug(failing):
+def test_a_failure_ends_the_node_and_the_debug_log_has_tracebacks(failing):
     process = failing('ends', '-p', 'executor:=single_threaded', '--log-level', 'failing:=debug')
     assert process.wait() == 2
     assert process.count('still there') == 1

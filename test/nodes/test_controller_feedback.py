@@ -1,4 +1,4 @@
-"""Feedback of the controller over DDS: a push rings less; switched in motion, or refused."""
+"""Feedback of the controller over DDS: less vibration, switching in motion, and refusals."""
 
 import time
 
@@ -10,7 +10,7 @@ from sensor_msgs.msg import JointState
 import flex_robot_sim as frs
 
 PUSH, PUSHED = 0.2, 0.2  # [N], and how long [s]
-SOFT = {'damping_ratio': 0.2}  # with these gains the arm rings
+SOFT = {'damping_ratio': 0.2}  # with these gains the arm vibrates
 
 
 def stamped(messages, value):
@@ -53,7 +53,7 @@ def swing(observer, tips, begin, end):
 
 
 @pytest.mark.parametrize('place', ['beside', 'inside'])
-def test_a_push_rings_less_and_switching_makes_no_jump(start, observer, place):
+def test_feedback_reduces_vibration_and_switching_makes_no_jump(start, observer, place):
     if place == 'inside':
         node = start('simulation', robot='single_link', **SOFT)
     else:
@@ -108,7 +108,7 @@ def test_an_arm_without_flex_sensors_gets_a_line(start, observer):
     assert node.count('Traceback') == 0
 
 
-def test_a_payload_that_the_controller_is_told_of_is_lifted(start, observer):
+def test_a_payload_in_the_parameters_of_the_controller_is_lifted(start, observer):
     start('dynamics', robot='two_link', payload_link='tool', payload_mass=0.3)
     node = start('controller', robot='two_link')
     targets = observer.listen(JointState, 'controller/target', 400)
@@ -123,7 +123,7 @@ def test_a_payload_that_the_controller_is_told_of_is_lifted(start, observer):
         ).max()
 
     observer.spin_until(lambda: targets)
-    wait(observer, 2.0)  # it rings no more by a tenth of what it sags
+    wait(observer, 2.0)  # the vibration is then below a tenth of the sag
     states = observer.listen(JointState, 'joint_states', 4000)
     before = sag()
     answer = observer.set_parameters('controller', payload_link='tool', payload_mass=0.3)

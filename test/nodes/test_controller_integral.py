@@ -4,7 +4,7 @@ import numpy as np
 from sensor_msgs.msg import JointState
 
 
-def test_a_payload_that_nobody_told_of_is_lifted(start, observer):
+def test_a_payload_that_the_controller_does_not_know_is_lifted(start, observer):
     # it waits for a controller that starts late on a busy machine: an arm that has fallen onto a
     # stop is held there, with a target a little beyond it
     start(

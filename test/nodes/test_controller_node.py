@@ -1,4 +1,4 @@
-"""The controller over DDS: beside the dynamics, and inside the same process."""
+"""The controller over DDS: in a process of its own, and in the process of the dynamics."""
 
 import signal
 
@@ -16,7 +16,7 @@ from flex_robot_sim.system.launch_arguments import SimulationArguments
 
 JOINTS = ['waist', 'shoulder', 'elbow']
 POSE = [0.4, 0.5, -0.6]
-# the arm sags and rings: a degree and a half about the target, as fast as a slow clock hand
+# an arm that sags and vibrates is near its target [rad], and slow [rad/s]
 NEAR, SLOW = 0.025, 0.05
 
 
@@ -79,7 +79,7 @@ def test_a_controller_or_dynamics_that_is_killed_leaves_no_effort_and_is_replace
     assert controller.process.poll() is None
 
 
-def test_lockstep_is_deterministic_whoever_is_slow(start, observer):
+def test_lockstep_is_deterministic_however_slow_a_process_is(start, observer):
     """The same run twice, bit for bit, with the controller in a process of its own."""
     runs = []
     for run in range(2):

@@ -39,7 +39,7 @@ def follow(observer, targets, position):
 
 @pytest.mark.parametrize('place', ['beside', 'inside'])
 def test_a_shaper_is_taken_over_while_it_runs_and_given_back(start, observer, place):
-    settings = {'robot': 'single_link', 'shaper': 'zv', 'damping_ratio': 0.2}  # it rings
+    settings = {'robot': 'single_link', 'shaper': 'zv', 'damping_ratio': 0.2}  # it vibrates
     if place == 'inside':
         node = start('simulation', **settings)
     else:

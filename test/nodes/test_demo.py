@@ -29,7 +29,7 @@ QUICK = 4.0
 
 
 class Demo:
-    """A demo in a process of its own, and in a session that its children can be told by."""
+    """A demo in a process of its own; its session identifies its child processes."""
 
     def __init__(self, *words, folder):
         """Start it; it writes into `folder`, and takes a sitecustomize.py from there."""
@@ -163,7 +163,7 @@ def test_a_simulation_that_stops_ends_the_demo_with_a_line_and_code_1(demo):
 
 @pytest.fixture(scope='module')
 def ended(tmp_path_factory):
-    """Return a function that lets a demo run to its end, once for all who ask for the same one."""
+    """Return a function that runs a demo to its end, once for each command line."""
 
     @functools.cache
     def run(*words):
@@ -204,8 +204,8 @@ def test_json_is_one_object_with_the_figures_of_the_run(ended, place):
         'recording',
         'plot',
     }
-    # it ends by simulated time, which is told once a second, and heard late where others are in
-    # line; a slow machine drops some beside it
+    # it ends by simulated time, which arrives once a second, and late if processes wait for a
+    # processor; a slow machine also drops some time
     assert 3.0 < figures['sim_time'] < 4.0 + crowd() and figures['time_dropped'] >= 0.0
     assert figures['sim_time'] + figures['time_dropped'] > 3.5
     assert figures['steps'] == pytest.approx(figures['sim_time'] / 1e-3, abs=1.0)
@@ -214,7 +214,7 @@ def test_json_is_one_object_with_the_figures_of_the_run(ended, place):
         figures['sim_time'] + figures['time_dropped'], abs=0.1
     )
     assert figures['realtime_factor'] == pytest.approx(figures['sim_time'] / figures['wall_time'])
-    # it bends; how far on a busy machine, where commands come late, nobody knows: links are 0.5 m
+    # it bends; commands come late on a busy machine, so the bound is the length of a link: 0.5 m
     assert 1e-3 < figures['max_tip_deflection'] < 0.5
     assert figures['refused'] == 0 and figures['lateness_ms_max'] >= 0.0
     if place:
@@ -233,8 +233,8 @@ def test_a_demo_with_its_controller_inside_is_recorded(ended):
 
 
 @pytest.mark.slow
-def test_a_comparison_runs_both_and_the_shaped_arm_rings_less(demo, tmp_path):
-    # 7 s for two motions and what they leave, twice, and some for who is late on a busy machine
+def test_a_comparison_runs_both_and_the_shaped_arm_vibrates_less(demo, tmp_path):
+    # in each run, two motions and their residual vibration take 7 s; 1 s is for a busy machine
     code, output, _ = demo(
         '--compare', '--shaper', 'ei', '--seconds', '8', '--json', '--plot', 'both.png'
     ).end()
@@ -454,7 +454,7 @@ def test_a_useless_call_ends_with_one_line_and_code_2(flexsim, tmp_path, words, 
     assert done.stderr.count('\n') == 1 and line in done.stderr
 
 
-def test_a_robot_that_does_not_ring_is_told_that_it_needs_no_shaper(flexsim, tmp_path):
+def test_a_robot_that_does_not_vibrate_needs_no_shaper(flexsim, tmp_path):
     (tmp_path / 'stiff.urdf').write_text(
         robot(joint('hinge', inside='<axis xyz="0 0 1"/>'), link('arm', 1.0, '0 0 0', (0.4,) * 3))
     )

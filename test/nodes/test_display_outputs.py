@@ -94,7 +94,7 @@ def test_each_piece_is_locked_to_its_link_and_lies_where_the_link_bends(name):
         )
 
 
-def test_who_begins_to_listen_is_rid_of_the_markers_of_others_first():
+def test_a_new_subscriber_first_deletes_the_markers_of_other_publishers():
     picture = Picture(settings=OutputSettings(display_rate=10.0))
     q = np.zeros(picture.arm.size)
 

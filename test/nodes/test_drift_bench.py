@@ -1,4 +1,4 @@
-"""The drift watch beside bridge and emulated bench, over DDS: what rings, and a softer strip."""
+"""The drift watch over DDS, with bridge and emulated bench: vibration, and a softer strip."""
 
 from contextlib import closing
 
@@ -14,7 +14,7 @@ import flex_robot_sim as frs
 from flex_robot_sim.rig.board.emulator_process import EmulatorProcess
 from flex_robot_sim.util.share import shipped_robots
 
-MOVE, REST = 0.12, 2.6  # of a turn: speeding up, and slowing down; then the strip rings    [s]
+MOVE, REST = 0.12, 2.6  # of a turn: speeding up, and slowing down; then the strip vibrates [s]
 EFFORT = 0.03  # [N m]
 ENOUGH = 2  # stops
 MOST_PLAYS = 5  # of the profile, on a machine that holds the emulator up
@@ -52,7 +52,7 @@ def is_reported(message, truth, soft):
             'slower than its model in 2 stops in a row: softer than described',
         )
     )
-    # counts of 2.6 mrad, and a rotor that gives by some per mille where much rings
+    # counts of 2.6 mrad, and a rotor that yields by some per mille under strong vibration
     return (
         status.level == level
         and line in status.message
@@ -73,7 +73,7 @@ def test_stops_of_the_bench_ring_as_its_strip_does_and_a_softer_one_is_reported(
     )
     # what the emulator simulates, with the motors where they are sent
     truth = frs.modes(frs.load(str(path)), [0.15, 0.0], joints='locked').frequencies[0]
-    # an emulator that is held up loses time, so that all rings slower by the clock of the host
+    # a delayed emulator loses time, so vibration is slower by the clock of the host
     monkeypatch.delenv('FLEX_ROBOT_SIM_SHARED', raising=False)
     with closing(EmulatorProcess(robot=str(path))) as emulator:
         bridge = start('bridge', **{**CALM, 'serial_port': emulator.port})

@@ -10,8 +10,8 @@ from flex_robot_sim.util.share import shipped_robots
 
 POSES = '[0.4, 0.4, -0.6, -0.3, 0.1, -0.2]'
 SOFT = 0.85
-# with the default gains the servo takes the ringing away within half a period
-RINGS = {'bandwidth': 5.0}
+# with the default gains the servo damps the vibration within half a period
+SLOW_SERVO = {'bandwidth': 5.0}
 
 
 def of_drift(message):
@@ -37,18 +37,18 @@ def test_softer_arm_is_reported_and_silence_before_it(start, observer, tmp_path)
         profile_poses=POSES,
         profile_duration=0.8,
         profile_dwell=5.5,
-        **RINGS,
+        **SLOW_SERVO,
     )
-    told = observer.hear(
+    report = observer.hear(
         DiagnosticArray,
         '/diagnostics',
         lambda message: of_drift(message) and message.status[0].level == DiagnosticStatus.WARN,
     )
-    assert told.status[0].message.startswith('vibrates ')
+    assert report.status[0].message.startswith('vibrates ')
     assert 'slower than its model in 2 stops in a row: softer than described' in (
-        told.status[0].message
+        report.status[0].message
     )
-    seen = figures(told)
+    seen = figures(report)
     # all links alike: the root of the stiffness; drives are known 50 times a second
     assert float(seen['frequency over expected']) == pytest.approx(SOFT**0.5, abs=0.02)
     assert abs(float(seen['payload [kg]'])) < 0.05
@@ -60,15 +60,15 @@ def test_a_bench_is_watched_by_what_its_bridge_sends(start, observer):
     start('bridge', **CALM)
     watch = start('drift', robot='rig')
     watch.wait_for_line('rig: slowest mode 5.')
-    # a bench that stands rings too little to tell anything, but is heard
-    told = observer.hear(
+    # a bench at rest vibrates too little for an estimate, but the watch receives its states
+    report = observer.hear(
         DiagnosticArray,
         '/diagnostics',
         lambda message: (
             of_drift(message) and message.status[0].message.startswith('no vibration measured yet')
         ),
     )
-    assert told.status[0].level == DiagnosticStatus.STALE
+    assert report.status[0].level == DiagnosticStatus.STALE
     assert watch.count('refused') == 0 and watch.stop()[0] == 0
 
 

@@ -99,7 +99,7 @@ def shared():
 def test_a_subscriber_that_never_looks_does_not_hold_up_the_arm(shared, observer):
     context = rclpy.Context()
     rclpy.init(context=context)
-    sleeper = rclpy.create_node('sleeper', context=context)  # nobody spins it
+    sleeper = rclpy.create_node('sleeper', context=context)  # no executor spins it
     for depth in (1, 1000):
         sleeper.create_subscription(JointState, 'joint_states', print, depth)
     seen = observer.listen(DiagnosticArray, '/diagnostics')

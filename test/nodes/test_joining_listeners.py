@@ -21,9 +21,7 @@ pytestmark = pytest.mark.slow
     ],
     ids=['simulation', 'bench'],
 )
-def test_listeners_that_join_and_leave_make_nobody_late_and_release_nothing(
-    words, worst, released
-):
+def test_listeners_that_join_and_leave_cause_no_delay_and_release_nothing(words, worst, released):
     result = subprocess.run(
         [
             sys.executable,

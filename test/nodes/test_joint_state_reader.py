@@ -62,7 +62,7 @@ def test_whatever_fields_it_has_the_next_one_is_read_into_the_same_message(field
     assert all(value == 2.0 for field in fields for value in getattr(second, field))
 
 
-def test_bytes_between_what_is_told_may_be_anything():
+def test_padding_bytes_may_be_anything():
     random, reader = np.random.default_rng(1), JointStateReader()
     message = random_message(random, ['a', 'bc', 'def', 'ghij', 'klmno'])
     data = serialize_message(message)
@@ -90,7 +90,7 @@ def test_a_state_after_another_is_read_into_the_same_message():
     assert second.velocity.tolist() == [0.0, 1e300] and second.effort.tolist() == [7.0, 8.0]
 
 
-def test_other_names_and_frames_of_the_same_length_are_told_apart():
+def test_other_names_and_frames_of_the_same_length_are_distinguished():
     reader = JointStateReader()
     values = [1.0, 2.0], [3.0, 4.0], [5.0, 6.0]
     for names, frame in (

@@ -1,4 +1,4 @@
-"""Definitions of messages made from their classes, judged by those that rosbags ships."""
+"""Definitions of messages made from their classes, compared with those that rosbags ships."""
 
 import pytest
 

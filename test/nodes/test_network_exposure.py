@@ -1,4 +1,4 @@
-"""Who has called a service, by what DDS tells of those who have a client of it."""
+"""Callers of a service, identified by the endpoints in DDS that have a client of it."""
 
 from types import SimpleNamespace
 
@@ -105,7 +105,7 @@ def test_the_bench_is_armed_from_its_own_machine_only(monkeypatch, callers, is_a
             'bridge with enable_from_network'
         )
     assert bench.said == [line] and bench.armed == (is_armed or None)
-    services._switch(False)  # everybody may stop it
+    services._switch(False)  # every caller may disarm it
     assert bench.armed is False
 
 
@@ -114,7 +114,7 @@ def test_the_bench_is_armed_from_its_own_machine_only(monkeypatch, callers, is_a
     [([], AccessSettings()), (['192.0.2.7:7410'], AccessSettings(enable_from_network=True))],
     ids=['all sockets are bound to this machine', 'others are let in'],
 )
-def test_whoever_can_call_may_arm_the_bench(monkeypatch, addresses, settings):
+def test_every_caller_may_arm_the_bench(monkeypatch, addresses, settings):
     monkeypatch.setattr(network_exposure, 'open_addresses', lambda: addresses)
     bench = Bench([FAR])
     BridgeServices(bench, bench, settings, MessageSettings())._switch(True)

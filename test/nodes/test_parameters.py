@@ -120,12 +120,12 @@ def test_empty_lists_have_the_kind_of_what_they_hold(make_node, name):
 @pytest.mark.parametrize('name', NODES)
 def test_a_dump_can_be_read_back(make_node, tmp_path, name):
     first, kinds = make_node(), NODES[name]
-    told = Parameters(first, *kinds)
+    declared = Parameters(first, *kinds)
     # as ros2 param dump does it
     values = {
         key: parameter_value_to_python(parameter.get_parameter_value())
         for key, parameter in first._parameters.items()
-        if key in told._items
+        if key in declared._items
     }
     plain = {
         key: list(value) if not isinstance(value, (str, bool, int, float)) else value
@@ -136,7 +136,7 @@ def test_a_dump_can_be_read_back(make_node, tmp_path, name):
     file.write_text(yaml.safe_dump({'/**': {'ros__parameters': plain}}))
     again = Parameters(make_node('--params-file', str(file)), *kinds)
     for kind in kinds:
-        assert again[kind] == told[kind] == kind()
+        assert again[kind] == declared[kind] == kind()
 
 
 def test_a_list_may_be_emptied_again(make_node):

@@ -1,4 +1,4 @@
-"""`flexsim replay` as those hear it who listen."""
+"""`flexsim replay`, as its subscribers receive it."""
 
 import os
 import shlex

@@ -1,4 +1,4 @@
-"""Times of messages that wait until they are asked for, by the clock of who sends them."""
+"""Times of messages that wait until a node polls them, by the clock of their sender."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""`flexsim record` beside real senders: what it heard is read back by rosbags."""
+"""`flexsim record` with real senders: rosbags reads what it has recorded."""
 
 import os
 import shlex
@@ -128,7 +128,7 @@ def test_all_that_was_sent_is_in_the_file_also_on_topics_that_came_later(record,
 
 
 def test_a_sender_that_does_not_repeat_is_heard_and_what_it_loses_is_counted(record, observer):
-    # its numbers have gaps: those in between are sent where nobody listens
+    # a lost message leaves a gap in the sequence numbers
     quick = QoSProfile(
         depth=1, reliability=ReliabilityPolicy.BEST_EFFORT, durability=DurabilityPolicy.VOLATILE
     )

@@ -1,4 +1,4 @@
-"""A robot arrives on its topic even where nobody is told that it did."""
+"""A robot arrives on its topic even if the executor learns of no message."""
 
 import time
 

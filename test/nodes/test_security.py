@@ -79,7 +79,7 @@ def test_the_bridge_does_not_arm_without_security_where_that_is_asked_for(
     )
     # by /observer, or by an unknown node where its name is not discovered yet
     process.wait_for_line('refused: enable is called by ')
-    assert enable(observer, False).success  # everybody may disarm
+    assert enable(observer, False).success  # every node may disarm
     assert refused(read_policy(), observer.node, 'bridge') == []
     assert process.stop()[0] == 0
 

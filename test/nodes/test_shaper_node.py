@@ -1,4 +1,4 @@
-"""The shaper over DDS, as a process of its own: what comes out is judged by an oscillator."""
+"""The shaper over DDS, in a process of its own: an oscillator checks its output."""
 
 import time
 
@@ -278,7 +278,7 @@ def test_a_stream_that_stops_is_finished_at_rest_whatever_shapes_it(start, obser
     # 0.6 per s; a leap would be of one sample, and a gap is caught up with in a quarter second
     assert np.abs(np.diff(rows[:, 0])).max() < 0.1 and (rows[:, 1] == 0.3).all()
     assert process.count('Traceback') == 0
-    # where nobody sends, it falls silent
+    # without input, the shaper stops publishing
     count = [-1, time.monotonic()]
 
     def silent():
@@ -319,7 +319,7 @@ def test_a_robot_knows_its_joints_and_its_modes(start, observer):
     assert list(states[-1].name) == list(names)
     assert list(states[-1].position) == [0.0, 0.3, 2.4]
     assert max(np.abs([message.velocity for message in states]).max(axis=0)) <= 4.0
-    # computed beside the stream, and taken over when it is there
+    # it is computed in parallel with the stream, and takes effect when it is ready
     assert observer.set_parameters('/known/shaper', shaper='zvd').successful
     process.wait_for_line('shapes by zvd by pose')
 

@@ -23,7 +23,7 @@ def test_a_signal_ends_a_node_that_is_still_compiling(start, tmp_path, monkeypat
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize('module', ['numpy', 'numba', 'rclpy'])
 def test_a_signal_ends_a_node_that_still_imports(module, number):
-    # the interpreter tells of each import as soon as it begins
+    # the interpreter prints each import as soon as it begins
     process = Process([sys.executable, '-v', '-m', 'flex_robot_sim.nodes', 'bridge'])
     process.wait_for_line(f"import '{module}.")
     code, _ = process.stop(number)

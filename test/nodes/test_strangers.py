@@ -1,7 +1,7 @@
 """
-A stranger at another address, who names ours: a second machine, made of network namespaces.
+A stranger at another address, which uses ours: a second machine, made of network namespaces.
 
-The judges are the stranger, the lines of our nodes, and `ss`, which lists what listens.
+The evidence is what the stranger receives, the lines of our nodes, and the sockets in `ss`.
 """
 
 import json
@@ -43,7 +43,7 @@ def machines():
             ip('-n', name, 'addr', 'add', f'{address}/24', 'dev', 'cable')
             for device in ('lo', 'cable'):
                 assert ip('-n', name, 'link', 'set', device, 'up').returncode == 0
-        # however many knock, each is told that nobody is there, or silence would tell nothing
+        # the kernel reports every closed port, at any rate; else silence would prove nothing
         subprocess.run(
             at(names[0], 'sh', '-c', 'echo 0 >/proc/sys/net/ipv4/icmp_ratemask'), check=True
         )
@@ -85,7 +85,7 @@ def without_ours():
 
 
 def listening(machine):
-    """Addresses at which somebody listens on a machine."""
+    """Addresses at which a socket of a machine listens."""
     lines = subprocess.run(
         at(machine, 'ss', '-H', '-l', '-u', '-t', '-n'), capture_output=True, text=True, check=True
     ).stdout.splitlines()
@@ -94,7 +94,7 @@ def listening(machine):
 
 @contextmanager
 def asleep(machine):
-    """Let nobody on a machine run: the kernel, which keeps their sockets, answers for them."""
+    """Suspend all processes of a machine: the kernel keeps their sockets, and answers for them."""
     processes = [int(number) for number in ip('netns', 'pids', machine).stdout.split()]
     assert processes
     try:
@@ -112,7 +112,7 @@ def _send(number, processes):
 
 @contextmanager
 def arm_and_bench(machine, **environment):
-    """Processes of an arm in /sim and a bench in /rig on a machine, started as by anybody."""
+    """Processes of an arm in /sim and a bench in /rig on a machine, with no setting of ours."""
     processes = []
     try:
         for program, where, parameters in (
@@ -137,16 +137,14 @@ def arm_and_bench(machine, **environment):
             process.close()
 
 
-# open doors come first, while nobody keeps closed ones beside them
+# nodes with open ports come first, before the fixture `closed` starts the others
 PROFILE_OF_A_USER = """<dds xmlns="http://www.eprosima.com/XMLSchemas/fastRTPS_Profiles">
 <profiles><participant profile_name="mine" is_default_profile="true"><rtps><name>mine</name></rtps>
 </participant></profiles></dds>"""
 
 
 @pytest.mark.parametrize('choice', ['SUBNET', 'a profile of the user'])
-def test_who_asks_for_the_network_lets_strangers_in_and_the_bench_is_not_armed(
-    machines, choice, tmp_path
-):
+def test_on_request_strangers_reach_the_nodes_but_do_not_arm_the_bench(machines, choice, tmp_path):
     us, them = machines
     own = tmp_path / 'mine.xml'
     own.write_text(PROFILE_OF_A_USER)
@@ -181,13 +179,13 @@ def test_who_asks_for_the_network_lets_strangers_in_and_the_bench_is_not_armed(
         processes[0].wait_for_line('refused: no joint "of_a_stranger"')
         line = processes[1].wait_for_line('refused: enable is called by ')
         assert line.endswith('), not on this machine')
-        # the judge of closed doors sees open ones
+        # the check for closed ports finds open ones
         assert json.loads(ran(them, 'look', OURS))['udp']
 
 
 @pytest.fixture(scope='module')
 def closed(machines):
-    """Processes that nobody has told anything about the network."""
+    """Processes without any setting for the network."""
     with arm_and_bench(machines[0]) as processes:
         yield processes
 
@@ -202,7 +200,7 @@ def complaints(processes):
     ]
 
 
-def test_no_memory_is_shared_whose_ports_others_can_hold_up(closed):
+def test_no_shared_memory_is_used_that_other_processes_can_block(closed):
     for process in closed:
         assert '/dev/shm/fast' not in Path(f'/proc/{process.process.pid}/maps').read_text()
 
@@ -213,7 +211,7 @@ def test_nothing_listens_beyond_this_machine(machines, closed):
     assert not [line for process in closed for line in process.lines if 'may listen' in line]
 
 
-def test_a_port_scan_finds_nobody_at_home(machines, closed, tmp_path):
+def test_a_port_scan_finds_no_open_port(machines, closed, tmp_path):
     us, them = machines
     alone = {name: value for name, value in without_ours().items() if name != 'ROS_DOMAIN_ID'}
     processes = []
@@ -239,7 +237,7 @@ def test_a_port_scan_finds_nobody_at_home(machines, closed, tmp_path):
 
 
 @pytest.mark.parametrize('reach', ['SUBNET', 'LOCALHOST'])
-def test_a_stranger_who_names_us_finds_nobody_hears_nothing_and_moves_nothing(
+def test_a_stranger_with_our_address_finds_no_node_hears_nothing_and_moves_nothing(
     machines, closed, reach
 ):
     seen = json.loads(
@@ -255,12 +253,12 @@ def test_a_stranger_who_names_us_finds_nobody_hears_nothing_and_moves_nothing(
     assert not complaints(closed)
 
 
-def test_packets_of_this_machine_that_a_stranger_sends_again_reach_nobody(machines, closed):
+def test_packets_of_this_machine_that_a_stranger_replays_reach_no_node(machines, closed):
     us, them = machines
     wire = subprocess.Popen(
         at(us, sys.executable, STRANGER, 'capture', '5'), text=True, stdout=subprocess.PIPE
     )
-    # one who may command does so meanwhile, so that there is something to be sent again
+    # a node of this machine commands meanwhile, so that there are packets to replay
     seen = json.loads(ran(us, 'take_part', '4'))
     assert seen['heard'] and True in seen['armed']
     packets, _ = wire.communicate(timeout=PATIENCE)

@@ -83,7 +83,7 @@ def quality_of(endpoint):
 
 
 def endpoints(node, name, topics, list_endpoints):
-    """{(topic, type, quality)} of the node `name`, as `node` sees it."""
+    """{(topic, type, quality)} of the node `name`, as `node` discovers it."""
     return {
         (topic, endpoint.topic_type, quality_of(endpoint))
         for topic, _ in topics
@@ -199,7 +199,7 @@ def test_robot_description_is_the_robot_as_its_user_wrote_it(start, observer, pa
         assert [sender.node_name for sender in senders] == ['observer']
 
 
-def test_services_of_every_node_are_told_apart_from_those_of_simulation_interfaces():
+def test_services_of_every_node_are_distinct_from_those_of_simulation_interfaces():
     for name in (
         'get_parameters',
         'get_parameter_types',

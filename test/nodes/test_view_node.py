@@ -21,7 +21,7 @@ pytest.importorskip('viser', reason='pip install ".[view]"')
 
 from page_client import PageClient
 
-# browsers draw by software here, beside the tests of others
+# browsers draw by software here, in parallel with other tests
 FEW = {'view_rate': 2.0, 'view_browser': 'false', 'view_span': 3.0}
 
 
@@ -38,7 +38,7 @@ def view(start):
 
 
 def simulated(start, space, robot='two_link', **parameters):
-    """Start dynamics in a namespace; the arm hangs there as long as nobody commands it."""
+    """Start dynamics in a namespace; the arm hangs there until a command arrives."""
     process = start(
         'dynamics',
         '-r',
@@ -57,7 +57,7 @@ def state_of(message):
     )
 
 
-def test_three_browsers_stay_live_and_a_robot_that_dies_is_told_and_found_again(
+def test_three_browsers_stay_live_and_show_that_a_robot_stops_and_returns(
     start,
     view,
     browsers,  # noqa: F811
@@ -73,7 +73,7 @@ def test_three_browsers_stay_live_and_a_robot_that_dies_is_told_and_found_again(
     arm = simulated(start, '/three')
     for browser in three:
         browser.wait_for(lambda browser=browser: 'state\tpaused' in browser.text, 'the robot')
-    # everyone may press, and everyone sees it
+    # each browser may press, and all browsers show the result
     three[1].wait_for(lambda: not three[1].is_grey('reset'), 'the services')
     three[1].press('resume')
     for browser in three:
@@ -104,7 +104,7 @@ def test_a_bench_can_be_looked_at_and_disarmed_and_nothing_else(start, view, bro
     assert 'a bench cannot be stopped like a simulation' in browser.text
 
 
-def test_states_of_another_robot_are_told(start, view, browsers):  # noqa: F811
+def test_states_of_another_robot_are_reported(start, view, browsers):  # noqa: F811
     simulated(start, '/other', robot='single_link')
     _, address = view('/other')
     browser = browsers(address)
@@ -221,12 +221,12 @@ def test_what_is_pressed_and_typed_arrives_on_the_topics(seen, observer, browser
     browser.wait_for(lambda: not browser.is_grey('push'), 'the button to push')
     browser.type('force [N]', 3)
     browser.press('push')
-    # a push that somebody hears, and its end
+    # the push arrives on the topic, and its end
     observer.spin_until(lambda: len(pushes) > 1, what='a push and its end')
     forces = [np.array([it.wrench.force.x, it.wrench.force.y, it.wrench.force.z]) for it in pushes]
     assert {it.header.frame_id for it in pushes} == {'tool'}
     assert np.linalg.norm(forces[0]) == pytest.approx(3.0) and not forces[-1].any()
-    # the arm hung still before it: there is no weight, and nobody else
+    # the arm was at rest before: there is no gravity, and no other program moves it
     observer.spin_until(
         lambda: states and np.abs(states[-1].velocity).max() > 1e-3, what='a motion'
     )
@@ -249,9 +249,9 @@ def test_what_is_pressed_and_typed_arrives_on_the_topics(seen, observer, browser
     browser.type('deflections x', 20)
     browser.wait_for(lambda: 'deflections x 20' in browser.text, 'the factor')
     browser.press('reset')
-    # at zero, where it started, or on its way from there: nobody holds it
+    # at zero, where it started, or on its way from there: no controller holds it
     observer.hear(JointState, '/seen/joint_states', lambda it: np.abs(it.position).max() < 1e-9)
-    # what nobody is there for is grey, and says why
+    # without a controller, the choice of a shaper is grey and shows the reason
     assert browser.is_grey_choice('shaper') and 'there is no controller' in browser.text
     site = address.partition('?')[0]
     assert all(url.startswith((site, f'blob:{site}')) for url in browser.requests())
