@@ -41,7 +41,7 @@ def test_rig_yaml_has_every_parameter_with_its_default_and_meaning():
     assert found == expected
 
 
-def test_rig_yaml_tells_the_controller_what_it_knows():
+def test_rig_yaml_sets_known_parameters_of_the_controller():
     everything = yaml.safe_load((ROOT / 'config' / 'rig.yaml').read_text('utf-8'))
     assert set(everything) == {'/**/controller', '/**/bridge'}
     known = {item.name for kind in CONTROLLER_SETTINGS for item in fields(kind)}

@@ -1,4 +1,4 @@
-"""The table of programs: what makes a system, and how each is told."""
+"""The table of programs: which of them form a system, and with which settings."""
 
 import json
 import os
@@ -62,7 +62,7 @@ def test_a_system_has_the_programs_that_are_asked_for():
         'drift',
         'robot_state_publisher',
     ]
-    # who sends robot_description also says what is shown
+    # the sender of robot_description also chooses what is shown
     assert executables('', rviz=True) == ['dynamics', 'controller']
 
 
@@ -76,7 +76,7 @@ def test_our_programs_accept_every_parameter_that_they_get(controller):
         assert set(program.parameters) <= known
 
 
-def test_everybody_lives_by_the_clock_of_the_dynamics_if_asked_to():
+def test_all_programs_use_the_clock_of_the_dynamics_on_request():
     dynamics, *others = simulation_system('two_link', use_sim_time=True, rviz=True)
     assert dynamics.parameters['publish_clock'] and 'use_sim_time' not in dynamics.parameters
     assert len(others) == 3 and all(each.parameters['use_sim_time'] for each in others)
@@ -100,7 +100,7 @@ def test_the_display_shows_the_bent_robot_in_its_namespace():
     assert 'Visualization Manager' in json.loads(rviz.layout)
 
 
-def test_settings_of_rviz_that_somebody_names_are_taken_as_they_are():
+def test_an_rviz_configuration_that_is_given_is_used_unchanged():
     rviz = simulation_system('two_link', rviz=True, rviz_config_file='simulation.rviz')[-1]
     assert rviz.arguments == (
         '-d',
@@ -156,7 +156,7 @@ def test_a_robot_called_robot_description_is_what_arrives_on_the_topic():
         ] == [(False, 'dynamics'), (False, 'controller')]
 
 
-def test_the_view_goes_before_nobody_and_nothing_ends_with_it():
+def test_view_and_drift_have_no_priority_and_nothing_ends_with_them():
     for name in ('view', 'drift'):
         for programs in (
             simulation_system('two_link', **{name: True}),
