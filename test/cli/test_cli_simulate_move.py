@@ -78,9 +78,9 @@ def test_a_soft_servo_that_settles_slowly_is_reported(words, capsys):
 def test_an_arm_that_no_shaper_improves_gets_none():
     arm = frs.load('single_link')
     servo = design_servo(arm)
-    with pytest.raises(frs.SettingError) as told:
+    with pytest.raises(frs.SettingError) as caught:
         design_for_arm(arm, gains=(servo.stiffness, servo.damping))
-    assert str(told.value) == (
+    assert str(caught.value) == (
         'no shaper helps single_link: each leaves as much as none or more, as the servo is soft '
         'and comes to rest slowly by itself, at 1.1 Hz with 52% of critical damping. Take none'
     )
