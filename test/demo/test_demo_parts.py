@@ -52,7 +52,7 @@ def test_a_track_of_peaks_loses_none():
     assert track.values.max() == 1.0 and track.values.sum() == 1.0
 
 
-def test_delays_told_late_or_of_before_do_not_run_backwards():
+def test_delays_that_arrive_late_or_precede_the_start_do_not_run_backwards():
     record = RunRecord(('turn',), ('arm',), 500.0)
     for at, median in ((-0.3, 9.0), (0.0, 8.0), (1.0, 1e-3), (0.02, 7.0), (2.0, 2e-3)):
         record.add_delays(at, median, 2.0 * median)
@@ -119,7 +119,7 @@ def test_a_swing_stays_within_limits_and_ends_near_its_pose(robot, is_stiff):
     for pose in swing.poses:
         assert np.all(np.abs(carrying_efforts(arm, pose)) <= 0.6 * effort_limits(arm))
     share, error = driven(arm, swing, 2e-3)
-    # a joint without an integrator gives way to sag, friction and what still rings
+    # without an integrator, a joint has errors from sag, friction and residual vibration
     assert share < 1.0 and error < 0.1
 
 
@@ -184,9 +184,9 @@ def test_a_program_that_will_not_stop_is_made_to(programs):
 
 @pytest.mark.skipif(sys.platform != 'linux', reason='the kernel of Linux does it')
 def test_a_guarded_program_dies_with_its_parent(tmp_path):
-    told = tmp_path / 'pid'
+    path = tmp_path / 'pid'
     child = (
-        f'import os, time; open({str(told)!r}, "w").write(f"{{os.getpid()}} "); time.sleep(600)'
+        f'import os, time; open({str(path)!r}, "w").write(f"{{os.getpid()}} "); time.sleep(600)'
     )
     parent = (
         'import os, subprocess, sys, time; subprocess.Popen([sys.executable, "-I", "-S", '
@@ -196,7 +196,7 @@ def test_a_guarded_program_dies_with_its_parent(tmp_path):
     process = subprocess.Popen(python(parent))
     try:
         pid = int(
-            wait_for(lambda: told.exists() and told.read_text().endswith(' ') and told.read_text())
+            wait_for(lambda: path.exists() and path.read_text().endswith(' ') and path.read_text())
         )
     finally:
         process.send_signal(signal.SIGKILL)
@@ -336,23 +336,23 @@ def test_the_picture_shows_time_that_was_dropped():
 
 
 def swinging(amplitude, delay=0.0):
-    """Record of an arm that moves twice, at 1 and 5 s, and rings at 2 Hz after each motion."""
+    """Record of an arm that moves twice, at 1 and 5 s, and vibrates at 2 Hz after each."""
     record = RunRecord(('turn',), ('arm', 'hand'), 500.0)
     for k in range(5000):
         t = 2e-3 * k
         target = np.clip(t - 1, 0, 1 + delay) - np.clip(t - 5, 0, 1 + delay)
         record.add_joints(t, np.zeros(1), np.array([target if k > 3 else np.nan]), np.zeros(1))
-        rings = amplitude * np.sin(4 * np.pi * t) * (t > 2)
-        record.add_tip(t, 'arm', np.array([0.0, 0.6 * rings, 0.8 * rings - 0.01]))
-        record.add_tip(t, 'hand', np.array([0.0, 0.0, 0.5 * rings]))
+        vibration = amplitude * np.sin(4 * np.pi * t) * (t > 2)
+        record.add_tip(t, 'arm', np.array([0.0, 0.6 * vibration, 0.8 * vibration - 0.01]))
+        record.add_tip(t, 'hand', np.array([0.0, 0.0, 0.5 * vibration]))
     return record
 
 
-def test_ringing_is_half_the_range_of_a_tip_while_the_target_stands():
+def test_residual_vibration_is_half_the_range_of_a_tip_while_the_target_stands():
     found = residual_vibration(swinging(3e-3), 0.7)
     assert found.rests == (pytest.approx((6.0, 6.7), abs=3e-3),)  # the first one is left out
     assert found.begin == pytest.approx(5.0, abs=3e-3)
-    assert found.amplitude['arm'] == pytest.approx(3e-3, rel=1e-3)  # samples beside the peaks
+    assert found.amplitude['arm'] == pytest.approx(3e-3, rel=1e-3)  # samples miss the peaks
     assert found.largest == 'arm'
     assert residual_vibration(record_of_a_run(), 0.7).amplitude == {}
 
