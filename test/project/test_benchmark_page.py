@@ -75,6 +75,6 @@ def test_a_page_without_blocks_is_refused_before_anything_is_measured(page, tmp_
         with pytest.raises(UsageError, match=message):
             page.check_page(where, PARTS)
         assert main(['benchmark', '--page', str(where)]) == 2
-        told = capsys.readouterr().err
-        assert message in told
-        assert told.count('\n') == 1
+        errors = capsys.readouterr().err
+        assert message in errors
+        assert errors.count('\n') == 1

@@ -67,19 +67,19 @@ def test_programs_on_their_page_are_those_of_the_files():
     assert re.findall(r'^\| \[(\w+)\.py\]', page, re.MULTILINE) == [*PROGRAMS]
 
 
-def test_every_example_is_judged():
-    judged = {name[5:] for name in globals() if name.startswith('test_')}
-    assert {path.stem for path in EXAMPLES.glob('*.py')} <= judged
+def test_every_example_has_a_test():
+    tested = {name[5:] for name in globals() if name.startswith('test_')}
+    assert {path.stem for path in EXAMPLES.glob('*.py')} <= tested
 
 
 def test_natural_modes(output):
     [[folded, stretched]] = output('natural_modes')
-    assert 0.0 < stretched < folded  # what is far from the shoulder rings slowly
+    assert 0.0 < stretched < folded  # mass far from the shoulder lowers the frequency
 
 
 def test_bode_plot(output):
     [[decibels, frequency]] = output('bode_plot')
-    # the rotor turns with the link on this servo, so it rings above the clamped beam's frequency
+    # the rotor turns with the link on this servo: the frequency is above the clamped beam's
     from flex_robot_sim import load, modes
 
     assert decibels > 0.0

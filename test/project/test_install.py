@@ -168,7 +168,7 @@ def test_urdf_config_and_launch_are_found_through_the_ament_index(installed):
         files = {path.name for path in (ROOT / folder).iterdir() if path.is_file()}
         installed_files = {
             path.name for path in (Path(share) / folder).iterdir() if path.is_file()
-        }  # Python may keep byte code beside a launch file
+        }  # Python may keep byte code next to a launch file
         assert installed_files == files != set()
 
 
@@ -179,7 +179,7 @@ def test_flexsim_checks_a_shipped_robot_from_another_folder(installed, tmp_path)
     assert json.loads(text)['name'] == 'two_link'
 
 
-def test_type_checkers_are_told_that_the_package_has_types(installed):
+def test_the_package_is_marked_as_typed(installed):
     assert (installed.code / NAME / 'py.typed').is_file()
 
 
@@ -195,7 +195,7 @@ def test_modules_are_those_of_the_installation(installed, tmp_path):
 
 
 def test_flexsim_alone_is_on_path(installed):
-    """Who installs a library does not want iproute2's `bridge` hidden by one of ours."""
+    """Our `bridge` is not on PATH, where it would hide the `bridge` of iproute2."""
     found = shutil.which('flexsim', path=installed.environment['PATH'])
     assert found is None or Path(found) == installed.flexsim
     if installed.prefix.parent.name == 'install':  # what colcon's set-up is for

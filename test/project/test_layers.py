@@ -152,7 +152,7 @@ def is_within(name, folders):
     )
 
 
-@functools.cache  # what everybody imports is asked for by many
+@functools.cache  # many modules import the same ones
 def imported_modules(source):
     """Return the absolute names that `source` imports, wherever it does so; '.' if relative."""
     names = []
@@ -311,7 +311,7 @@ def test_rooms_without_ros_import_only_these_modules_of_the_room_ros():
 
 
 JUDGED = {'dynamics.forward_dynamics', 'dynamics.kinematics', 'dynamics.beam_inertia'}
-AROUND = {'formulations.recursion', 'formulations.driving'}  # wrap what is judged
+AROUND = {'formulations.recursion', 'formulations.driving'}  # wrap the dynamics under test
 JUDGES = [
     path
     for path in sorted((FOLDER / 'formulations').glob('*.py'))
@@ -333,18 +333,18 @@ def known_to(path):
 
 
 @pytest.mark.parametrize('path', JUDGES, ids=module_name)
-def test_judge_shares_no_code_with_the_dynamics(path):
+def test_reference_formulations_share_no_code_with_the_dynamics(path):
     assert known_to(path) & JUDGED == set()
 
 
-# judges of any board take nothing from those that are here
+# the checks of any board import neither the board nor the host of this package
 CONFORMANCE = sorted(
     path for path in (FOLDER / 'rig' / 'conformance').glob('*.py') if path.stem != 'back_ends'
-)  # which starts what is to be judged
+)  # back_ends starts the board under test
 
 
 @pytest.mark.parametrize('path', CONFORMANCE, ids=module_name)
-def test_judge_of_boards_takes_nothing_from_board_and_host(path):
+def test_checks_of_boards_import_neither_board_nor_host(path):
     imported = imported_modules(path.read_text(encoding='utf-8'))
     assert [
         name
@@ -373,7 +373,7 @@ def test_tests_are_in_the_rooms_of_what_they_test():
     )
 
 
-def test_names_of_test_files_are_told_apart_without_their_rooms():
+def test_names_of_test_files_are_unique_across_folders():
     """The oldest pytest imports them by these names."""
     names = [path.name for path in TESTS.rglob('*.py') if path.name != 'conftest.py']
     assert sorted(name for name in set(names) if names.count(name) > 1) == []

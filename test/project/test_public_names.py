@@ -91,7 +91,7 @@ def test_import_of_all_packages_imports_no_library():
 
 
 def is_record(one):
-    """Whether it is a class of fields, which the comments beside them explain."""
+    """Whether it is a class of fields, which the comments next to them explain."""
     return hasattr(one, '_fields') or hasattr(one, '__dataclass_fields__')
 
 

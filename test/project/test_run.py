@@ -255,7 +255,7 @@ def test_sourced_ros_without_rclpy_is_reported(machine, uv):
 
 
 def in_namespace(mount):
-    """Return the words that run a command after `mount`, which no other process sees."""
+    """Return the words that run a command after `mount`, in a mount namespace of its own."""
     unshare = ['unshare', '--user', '--map-root-user', '--mount', 'sh', '-c']
     if subprocess.run([*unshare, 'true'], capture_output=True).returncode:
         pytest.skip('no mount namespaces here')

@@ -17,7 +17,7 @@ from flex_robot_sim.util.share import shipped_robots
 pytestmark = pytest.mark.slow
 
 POSE = np.array([0.0, 0.5, -0.8])
-RINGING = 13.0, 0.02  # frequency [Hz] and damping ratio of a log that nobody has made
+RINGING = 13.0, 0.02  # frequency [Hz] and damping ratio of a synthetic log
 
 
 def blocks(page, kind):
@@ -93,11 +93,11 @@ def test_commands_of_the_pages_run(tmp_path, monkeypatch, capsys):
     text = shipped_robots()['two_link'].read_text('utf-8')
     (tmp_path / 'my_arm.urdf').write_text(text)
     time, rate = np.arange(0.0, 4.0, 1e-3), 2 * np.pi * RINGING[0]
-    rings = np.exp(-RINGING[1] * rate * time) * np.cos(rate * time)
-    rings += 1e-4 * np.random.default_rng(1).standard_normal(time.size)
+    vibration = np.exp(-RINGING[1] * rate * time) * np.cos(rate * time)
+    vibration += 1e-4 * np.random.default_rng(1).standard_normal(time.size)
     np.savetxt(
         'vibration.csv',
-        np.column_stack([time, rings]),
+        np.column_stack([time, vibration]),
         delimiter=',',
         header='time,acceleration',
         comments='',

@@ -1,9 +1,9 @@
 """
-Public functions say their types, mypy agrees with them, and who imports the package sees them.
+Public functions state their types, mypy agrees with them, and importers of the package get them.
 
-Compiled functions are exempt: Numba finds their types, and an annotation could say no more than
-`np.ndarray` of arguments whose docstrings tell shapes and units. So are the checks of a board:
-they all take a host, nobody calls one by its name, and much that they send is wrong on purpose.
+Compiled functions are exempt: Numba infers their types, and an annotation could only say
+`np.ndarray`. Their docstrings state shapes and units. The checks of a board are exempt, too: all
+take a host, no code calls them by name, and much that they send is wrong on purpose.
 """
 
 import ast
@@ -187,8 +187,8 @@ def test_mypy_finds_no_fault_in_the_tree(said):
 
 
 def test_a_static_tool_sees_the_types_of_what_a_user_calls(said):
-    told = [re.fullmatch(r' note: Revealed type is "(.*)"', text) for _, _, text in said]
-    assert [found[1].replace('builtins.', '') for found in told if found] == REVEALED
+    revealed = [re.fullmatch(r' note: Revealed type is "(.*)"', text) for _, _, text in said]
+    assert [found[1].replace('builtins.', '') for found in revealed if found] == REVEALED
 
 
 def test_a_static_tool_reports_what_a_user_gets_wrong(said):
