@@ -71,7 +71,7 @@ def test_parquet_holds_every_number(recording):
     assert table['position/b'].to_pylist() == ROWS[:, 0].tolist()
 
 
-def test_a_recording_of_somebody_else_is_read(tmp_path, monkeypatch):
+def test_a_recording_of_rosbags_is_read(tmp_path, monkeypatch):
     rosbag2 = pytest.importorskip('rosbags.rosbag2')
     typesys = pytest.importorskip('rosbags.typesys')
     store = typesys.get_typestore(typesys.Stores.ROS2_JAZZY)

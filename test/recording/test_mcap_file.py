@@ -108,7 +108,7 @@ def test_a_damaged_chunk_costs_only_itself(path):
 
 
 @pytest.mark.parametrize('end', [15, 2])  # of the data, of the file
-def test_an_end_where_none_can_be_is_told(path, end):
+def test_a_misplaced_end_record_is_reported(path, end):
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) // 2] + bytes([end]) * len(whole))
     reader = RecordingReader(path)

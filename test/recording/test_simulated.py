@@ -1,4 +1,4 @@
-"""A simulation as a recording, judged by the table that the same simulation prints."""
+"""A simulation as a recording, compared with the table that the same simulation prints."""
 
 import shlex
 
