@@ -80,7 +80,7 @@ def test_a_pace_of_a_millionth_is_left_at_once(make_loop):
     assert loop.simulation.time - before == pytest.approx(0.1, abs=2e-3)
 
 
-def test_each_long_hold_up_is_a_step_that_was_late_and_the_worst_is_told(make_loop):
+def test_each_long_hold_up_is_a_late_step_and_the_worst_is_reported(make_loop):
     loop, clock = make_loop()
     report = LoopReport(loop, clock.now)
     for k in range(10):
@@ -464,11 +464,11 @@ def test_a_controller_inside_or_lockstep_does_not_wait(make_loop):
     assert loop.state == RUNNING
 
 
-def test_outputs_tell_the_effort_that_the_motor_gives_and_not_the_command():
+def test_outputs_report_the_effort_of_the_motor_and_not_the_command():
     arm = frs.load('two_link', gravity=(0.0, 0.0, 0.0))
     simulation = frs.Simulation(arm, frs.SimulationSettings(drive_limits=True))
-    loop, told = SimulationLoop(simulation, LoopSettings(), LIMITS, Clock()), []
-    loop.add_output(1000.0, lambda _, effort: told.append(effort.tolist()))
+    loop, efforts = SimulationLoop(simulation, LoopSettings(), LIMITS, Clock()), []
+    loop.add_output(1000.0, lambda _, effort: efforts.append(effort.tolist()))
     loop.command(['waist'], [8.0])
     waist = [0, frs.actuated_coordinates(arm)[0]]  # link and rotor
 
@@ -479,9 +479,9 @@ def test_outputs_tell_the_effort_that_the_motor_gives_and_not_the_command():
         simulation.set_state(v=[rate, 0.0, 0.0])
         before = momentum()
         loop.step() if loop.state == PAUSED else loop.turn()
-        assert told[-1] == pytest.approx([given, 0.0, 0.0])
+        assert efforts[-1] == pytest.approx([given, 0.0, 0.0])
         # in 1 ms, but for what the friction of the joint takes
         assert momentum() - before == pytest.approx(1e-3 * given, abs=1e-3)
         loop.state = PAUSED
     loop.reset()
-    assert told[-1] == [0.0, 0.0, 0.0]
+    assert efforts[-1] == [0.0, 0.0, 0.0]

@@ -17,7 +17,7 @@ def test_deadlines_do_not_drift():
     assert pacer.deadline == pytest.approx(1100.0, abs=1e-9)
 
 
-def test_who_is_a_little_late_finds_the_next_deadlines_where_they_were():
+def test_a_short_lag_leaves_the_next_deadlines_unchanged():
     pacer = Pacer(1e-3, max_lag=0.05)
     pacer.restart(0.0)
     assert pacer.lateness(0.0302) == pytest.approx(0.0302)
