@@ -228,7 +228,7 @@ def test_a_function_of_another_folder_stays_cached_until_a_possible_callee_chang
 
     assert call_from_room() == '30.0\n0 1\n'
     (package / 'nodes').mkdir()
-    (package / 'nodes' / 'new.py').write_text('x = 1')  # what nobody compiled imports
+    (package / 'nodes' / 'new.py').write_text('x = 1')  # no compiled module imports it
     assert call_from_room() == '30.0\n1 0\n'
     write_callee(package, 'x + 2.0')
     assert call_from_room() == '40.0\n0 1\n'
