@@ -1,5 +1,5 @@
 """
-A real browser without a screen: the system's Chromium, which asks nobody but the page.
+A real browser without a screen: the system's Chromium, which connects only to the page.
 
 One serves all tests of a file, each by windows of its own: to start one takes as long as to load
 a page. A module that asks for `browsers` imports `one_chromium`, too.
@@ -29,10 +29,10 @@ WORDS = (
     '--disable-dev-shm-usage',
     '--app=data:,',
 )
-# WebGL by software. Its threads hand each other one picture hundreds of times, and each time wait
-# for a processor: beside many busy programs the page stood still for minutes. While nobody looks
-# at a picture, WebGL takes all commands and draws nothing. So bodies do not mirror what is around
-# them, which is prepared when a page opens: by five seconds of a processor.
+# WebGL runs in software. Its threads exchange one picture hundreds of times, and each time wait
+# for a processor. With many busy programs in parallel, the page stands still for minutes. While
+# no test looks at a picture, WebGL takes all commands and draws nothing. So bodies do not mirror
+# their surroundings, whose preparation takes five seconds of a processor when a page opens.
 UNSEEN = """window.isSeen = false;
 for (const kind of [WebGLRenderingContext, WebGL2RenderingContext])
     for (const name of ['clear', 'drawArrays', 'drawArraysInstanced', 'drawElements',
@@ -42,8 +42,8 @@ for (const kind of [WebGLRenderingContext, WebGL2RenderingContext])
     }"""
 LOOK = """isSeen = true;
 requestAnimationFrame(() => requestAnimationFrame(arguments[0]))"""
-# five pictures a second instead of sixty, each of which keeps a processor busy; and where one
-# takes long, beside many other programs, some time is left for who asks the page
+# five pictures a second instead of sixty, each of which keeps a processor busy; if one takes
+# long, with many programs in parallel, some time remains for queries of the page
 SPARED = """let spent = 0;
 window.requestAnimationFrame = draw => setTimeout(() => {
     const start = performance.now();
@@ -75,7 +75,7 @@ class Chromium:
         self.driver = webdriver.Chrome(
             options=options, service=webdriver.ChromeService(shutil.which('chromedriver'))
         )
-        self.driver.set_script_timeout(PATIENCE)  # it draws by software, beside other tests
+        self.driver.set_script_timeout(PATIENCE)  # it draws by software, in parallel with tests
         self._first = self._at = self.driver.current_window_handle
 
     def at(self, window):
@@ -165,12 +165,12 @@ class Window:
         return button is not None and not button.is_enabled()
 
     def is_grey_number(self, label):
-        """Whether the number beside a label is not there, or cannot be changed."""
+        """Whether the number next to a label is not there, or cannot be changed."""
         box = self._box(label)
         return not box or not box.is_enabled()
 
     def is_grey_choice(self, label):
-        """Whether the choice beside a label is there, and cannot be made."""
+        """Whether the choice next to a label is there, and cannot be made."""
         box = self._box(label, '')
         return bool(box) and not box.is_enabled()
 
@@ -179,23 +179,23 @@ class Window:
         self.driver.execute_script(FOLDER, title)
 
     def choose(self, label, value):
-        """Choose a word beside a label."""
+        """Choose a word next to a label."""
         box = self.wait_for(
             lambda: (found := self._box(label, '')) and found.is_enabled() and found,
-            f'a choice beside {label}',
+            f'a choice next to {label}',
         )
         self.driver.execute_script('arguments[0].scrollIntoView(); arguments[0].click()', box)
         option = self.wait_for(lambda: self.driver.execute_script(OPTION, value), f'{value}')
         self.driver.execute_script('arguments[0].click()', option)
 
     def type(self, label, value):
-        """Type a number beside a label."""
+        """Type a number next to a label."""
         from selenium.webdriver.common.keys import Keys
 
         # its folder may be about to open
         box = self.wait_for(
             lambda: (found := self._box(label)) and found.is_displayed() and found,
-            f'a number beside {label}',
+            f'a number next to {label}',
         )
         self.driver.execute_script('arguments[0].scrollIntoView()', box)
         box.send_keys(Keys.CONTROL, 'a')

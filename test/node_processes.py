@@ -33,7 +33,7 @@ class Process:
             with self._news:
                 self.lines.append(line.rstrip())
                 self._news.notify_all()
-            print(line, end='')  # for who looks at a test that failed
+            print(line, end='')  # pytest shows it if the test fails
         with self._news:
             self._has_ended = True
             self._news.notify_all()

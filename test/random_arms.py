@@ -44,7 +44,7 @@ def every_feature(damping=False):
     """
     Return one tree with every feature of a description.
 
-    Its base bends, and carries a beam in three segments with children beside its axis: a geared
+    Its base bends, and carries a beam in three segments with children off its axis: a geared
     slide where two segments meet, a held mimic joint, and at its end a beam of elements. That
     carries another beam, fixed to it, and so on to a massless tool.
     """
@@ -203,7 +203,7 @@ def _beam(rng, name, kind, end, damping):
 
 
 def _joint(rng, name, kind, carrier, child, end, damping):
-    """Return a <joint>, on a flexible carrier at a random station and beside its axis."""
+    """Return a <joint>, on a flexible carrier at a random station and off its axis."""
     place = rng.uniform(-0.4, 0.4, 3)
     if end is not None:
         x = end / np.linalg.norm(end)

@@ -1,8 +1,8 @@
 """
 Recordings with seeded damage, for the commands that read them: `recording_mutants.py SEED N`.
 
-Damage to the bytes of a file is found by checksums, so most mutants are packed anew: definitions,
-names, times, metadata and messages are changed, and the file is whole.
+Checksums detect damage to the bytes of a file. So most mutants have changed definitions, names,
+times, metadata and messages in an intact file.
 """
 
 import contextlib

@@ -70,7 +70,7 @@ KEPT: dict[str, list] = {
 
 
 class Person:
-    """An operator who performs GOOD actions and answers; `others` replaces some of them."""
+    """An operator with GOOD actions and answers; `others` replaces some of them."""
 
     def __init__(self, emulator, **others):
         self._emulator, self.said = emulator, []

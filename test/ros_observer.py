@@ -59,7 +59,7 @@ class Observer:
         return heard[0]
 
     def publisher(self, kind, topic, qos=10):
-        """Return a publisher that somebody listens to already."""
+        """Return a publisher that already has a subscriber."""
         qos = qos if isinstance(qos, QoSProfile) else QoSProfile(depth=qos)
         publisher = self.node.create_publisher(kind, topic, qos)
         self.spin_until(publisher.get_subscription_count, what=f'a listener on {topic}')
@@ -67,7 +67,7 @@ class Observer:
 
     def call(self, kind, name, request=None):
         """Return the response of a service."""
-        # finding a service anew takes seconds
+        # each discovery of a service takes seconds
         if name not in self._clients:
             self._clients[name] = self.node.create_client(kind, name)
         client = self._clients[name]

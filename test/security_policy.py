@@ -46,7 +46,7 @@ def refused(policy, node, program):
     """
     Sorted (rule, name) that `program` uses and its enclave does not allow.
 
-    :param policy: as `read_policy` returns it; node: node of the test, which sees the graph.
+    :param policy: as `read_policy` returns it; node: node of the test, which discovers the graph.
     """
     used = {
         (rule, name)

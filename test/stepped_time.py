@@ -1,9 +1,9 @@
 """
-An emulated board and its host in a time of their own, which goes on while all of them wait.
+An emulated board and its host in stepped time, which advances while all of them wait.
 
-Nobody waits for a clock, and a busy machine changes nothing: of the threads of the host one runs
-at a time, until it waits, and where all wait the board takes a step. So each run is the same.
-What a real port and real threads do is judged elsewhere, in real time.
+No thread waits for a clock, and a busy machine changes nothing. One thread of the host runs at a
+time, until it waits. If all threads wait, the board takes a step. So each run is the same.
+Other tests check a real port and real threads, in real time.
 """
 
 import threading
@@ -17,7 +17,7 @@ from flex_robot_sim.rig.host import command_channel, link, link_session
 from flex_robot_sim.rig.host.serial_port import PortCounts
 
 START = 100.0  # some time, as a machine has that runs already               [s]
-PATIENCE = 120.0  # of the machine's own time, with whoever runs                [s]
+PATIENCE = 120.0  # of the machine's own time, until a thread that runs waits   [s]
 
 
 class _Waiting(NamedTuple):
@@ -75,7 +75,7 @@ class SteppedTime:
                 return time.wait_for(self.is_set, timeout)
 
         class Lock:
-            """Who has it may wait, and the others wait for it."""
+            """The thread that holds it may wait, and the others wait for it."""
 
             def __init__(self):
                 self._is_taken = False
@@ -88,7 +88,7 @@ class SteppedTime:
                 self._is_taken = False
 
         class Condition:
-            """Whoever looks at it or changes it is alone in any case."""
+            """A thread that reads or changes it runs alone in any case."""
 
             def __enter__(self):
                 return self
@@ -213,7 +213,7 @@ class _HostPort:
 @contextmanager
 def stepped_emulator(patch, name, rig, *modules):
     """
-    Give an emulated rig whose time is stepped: for host, modules, and who talks to it.
+    Give an emulated rig whose time is stepped: for host, modules, and the caller.
 
     :param patch: pytest's monkeypatch; name: of the port; modules: others that wait.
     """

@@ -43,7 +43,7 @@ def take_part(seconds):
     while time.monotonic() < end:
         if not has_all and heard and answers and publisher.get_subscription_count():
             has_all, end = True, time.monotonic() + 1.0  # some more commands
-        # an unknown joint: it is refused with a line, so that nobody has to look at the arm
+        # an unknown joint: the line of its refusal shows that the command has arrived
         publisher.publish(JointState(name=['of_a_stranger'], effort=[1.0]))
         if client.service_is_ready() and (asked is None or time.monotonic() > asked + 2.0):
             asked = time.monotonic()
@@ -91,7 +91,7 @@ def replay(address):
             for port, text in packets:
                 try:
                     wire.sendto(base64.b64decode(text), (target, int(port)))
-                except OSError:  # the kernel sees no way
+                except OSError:  # the kernel has no route
                     continue
     print(len(packets))
 
@@ -123,7 +123,7 @@ def _sends_back(wire, where):
 
 def scan(address, first=1, enough=100):
     """
-    Print the ports of an address that do not say that nobody is there: {kind: [ports]}.
+    Print the ports of an address that do not answer as closed: {kind: [ports]}.
 
     It ends after `enough` of those of datagrams.
     """

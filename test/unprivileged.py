@@ -10,7 +10,7 @@ NOBODY = 65534
 
 @contextmanager
 def unprivileged():
-    """Give a folder; what is called meanwhile is called by nobody, if it is root that calls."""
+    """Give a folder, and drop the privileges of root meanwhile."""
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o711)
         is_root = os.geteuid() == 0
