@@ -79,7 +79,7 @@ setup(
         (f'share/{NAME}', ['package.xml']),
         *((f'share/{NAME}/{folder}', sorted(glob(f'{folder}/*.*'))) for folder in SHARED_FOLDERS),
         *((f'share/{NAME}/{folder}', paths) for folder, paths in FIRMWARE.items()),
-        # what `ros2 run` and `ros2 launch` start; not on PATH, where `bridge` is somebody else's
+        # what `ros2 run` and `ros2 launch` start; not on PATH: iproute2 has a `bridge`, too
         (f'lib/{NAME}', sorted(glob('programs/*'))),
     ],
     install_requires=[
