@@ -27,7 +27,7 @@ from flex_robot_sim.jit.array_table import TableRows
 from flex_robot_sim.model.arm_model import ArmArrays, ArmModel, Payload, make_workspace
 from flex_robot_sim.model.mass_points import with_as_many_points
 from flex_robot_sim.model.payload import inertias_with_payloads, make_payload
-from flex_robot_sim.model.slip_elements import has_slip
+from flex_robot_sim.model.slip_elements import ELEMENTS
 from flex_robot_sim.model.start_pose import start_coordinates
 from flex_robot_sim.motion.limits import effort_limits, rate_limits
 from flex_robot_sim.simulation.simulated_arm import MEMORY_FIELDS, STEP_HISTORY_FIELDS
@@ -45,9 +45,8 @@ class Members:
         self.arms, self.settings = arms, settings
         first, size = arms[0], len(arms)
         self.arrays: ArmArrays = table_of(with_as_many_points([arm.arrays for arm in arms]))
-        # any arm with elements gives all of them the memory
-        memory = next((arm for arm in arms if has_slip(arm.arrays)), first)
-        self.works = repeated(make_workspace(memory.arrays, has_memory=True), size)
+        # other numbers may give any arm Maxwell-slip elements later
+        self.works = repeated(make_workspace(first.arrays, elements=ELEMENTS), size)
         self.step_settings = make_step_settings(settings)
         self.state = repeated(make_state(first), size)
         self.state.q[:] = self.start_coordinates(range(size))

@@ -35,6 +35,7 @@ from flex_robot_sim.identification.imu import imu_channel, imu_readings, rates_a
 from flex_robot_sim.identification.sequences import DataSet, Sequence, noise_of, shifted
 from flex_robot_sim.model.arm_model import ArmModel, make_workspace
 from flex_robot_sim.model.assembly import GRAVITY, build_arm
+from flex_robot_sim.model.slip_elements import remembered
 from flex_robot_sim.util.settings import SimulationSettings
 
 MAX_STEP_S = 2e-3  # of the simulation, at the start of a fit
@@ -330,7 +331,7 @@ def move(
         np.zeros((count, n)), np.zeros((count, n)), np.zeros((count, joints))
     )
     followed.coordinates[0], followed.velocities[0] = q, qd
-    work = make_workspace(arm.arrays, has_memory=True)
+    work = make_workspace(arm.arrays, elements=remembered(arm.arrays))
     work.prescribed[:] = prescribed
     settings = SimulationSettings()
     log = MeasuredMotion(

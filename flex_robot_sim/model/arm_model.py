@@ -23,7 +23,7 @@ from flex_robot_sim.jit.array_table import (
     zeros,
 )
 from flex_robot_sim.model.friction import FrictionRows
-from flex_robot_sim.model.slip_elements import ELEMENTS, SlipTable, has_slip
+from flex_robot_sim.model.slip_elements import SlipTable
 from flex_robot_sim.util.read_only import make_read_only
 from flex_robot_sim.util.serialization import Serializable
 from flex_robot_sim.util.summary import SummaryRows, counted, listed, numbers, summarized
@@ -323,12 +323,12 @@ def motor_coordinates(arm: ArmArrays) -> np.ndarray:
     return np.where(arm.motor < 0, np.arange(arm.motor.size), arm.motor)
 
 
-def make_workspace(arm: ArmArrays, *, has_memory: bool = False) -> Workspace:
+def make_workspace(arm: ArmArrays, *, elements: int = 0) -> Workspace:
     """
     Return a Workspace for ArmArrays `arm`.
 
-    :param has_memory: whether joints remember the deflections of their Maxwell-slip elements, as a
-        simulation needs; without it, these elements have no force.
+    :param elements: number of Maxwell-slip elements whose deflections each joint remembers for
+        gear and friction, see `slip_elements.remembered`; without them, they have no force.
     """
     work = zeros(
         Workspace,
@@ -339,7 +339,7 @@ def make_workspace(arm: ArmArrays, *, has_memory: bool = False) -> Workspace:
             arm.motor.size,
             arm.inertia_scale.size,
             arm.shared.shape[1],
-            ELEMENTS if has_memory and has_slip(arm) else 0,
+            elements,
         ),
     )
     work.effort_limit[:] = work.rate_limit[:] = np.inf

@@ -53,3 +53,8 @@ def slip_tables(joints: Iterable[Joint]) -> tuple[np.ndarray, np.ndarray]:
 def has_slip(arrays: ArmArrays) -> bool:
     """Whether a joint has such elements."""
     return bool(arrays.slip_stiffness.any())
+
+
+def remembered(arrays: ArmArrays) -> int:
+    """Return the number of elements that the workspace of a simulation needs for each joint."""
+    return ELEMENTS if has_slip(arrays) else 0

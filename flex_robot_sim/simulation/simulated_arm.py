@@ -24,7 +24,7 @@ from flex_robot_sim.formulations.driving import FormulationDynamics, advance_wit
 from flex_robot_sim.jit.compiled import bind
 from flex_robot_sim.model.arm_model import ArmModel, Payload, make_workspace
 from flex_robot_sim.model.payload import inertias_with_payloads
-from flex_robot_sim.model.slip_elements import has_slip
+from flex_robot_sim.model.slip_elements import remembered
 from flex_robot_sim.motion.limits import effort_limits, rate_limits
 from flex_robot_sim.simulation.explicit_schemes import EXPLICIT_SCHEMES
 from flex_robot_sim.util.exceptions import SettingError
@@ -60,7 +60,7 @@ class SimulatedArm:
         self, arm: ArmModel, settings: SimulationSettings, make_formulation: MakeFormulation | None
     ) -> None:
         """Start with straight links in the zero position, by the recursion or a formulation."""
-        if has_slip(arm.arrays) and (make_formulation or settings.scheme != 'implicit_midpoint'):
+        if remembered(arm.arrays) and (make_formulation or settings.scheme != 'implicit_midpoint'):
             raise SettingError(
                 f'hysteresis and presliding of the joints of {arm.description.name} need the '
                 'scheme implicit_midpoint and the formulation recursion: take these'
@@ -72,12 +72,13 @@ class SimulatedArm:
         self.step_settings = make_step_settings(settings)
         self.time_step = float(settings.time_step)  # [s]
         self.state, self.watch = make_state(arm), make_watch(arm, settings)
-        self.work = make_workspace(arm.arrays, has_memory=True)
+        elements = remembered(arm.arrays)
+        self.work = make_workspace(arm.arrays, elements=elements)
         if settings.drive_limits:
             self.work.effort_limit[:] = effort_limits(arm)
             self.work.rate_limit[:] = rate_limits(arm)
         # queries have their own workspace: another thread may query while this one steps
-        self.query_work = make_workspace(arm.arrays, has_memory=True)._replace(
+        self.query_work = make_workspace(arm.arrays, elements=elements)._replace(
             **{name: getattr(self.work, name) for name in INPUT_FIELDS}
         )
         self.motor_q = arm.motor_q
