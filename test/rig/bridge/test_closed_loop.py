@@ -75,7 +75,7 @@ def motion_to(target, arm, model=None, **estimator):
 def test_the_bench_rests_off_its_target_by_the_effect_of_friction(arm, target):
     places = motion_to(target, arm)
     stiffness = joint_space_inertia(arm).largest * (2 * np.pi * SHIPPED['bandwidth']) ** 2
-    # and by a count of the encoder, within which the controller sees no error
+    # and by a count of the encoder, within which the controller measures no error
     friction = static_frictions(arm.arrays.friction)[:2]
     bounds = friction / stiffness + (0.008 / 2400, 2 * np.pi / 2400)
     assert (np.abs(places - target) < bounds).all()

@@ -120,9 +120,9 @@ def compared(lab, truth, **settings):
 def test_the_tip_of_the_vibrating_strip_is_correct(vibrating_bench, estimator, share):
     lab, truth = vibrating_bench
     time, tips, _ = compared(lab, truth, estimator=estimator)
-    rings = (time > 0.75) & (time < 1.5)
-    error = tips[rings, 0] - tips[rings, 1]
-    amplitude = np.abs(tips[rings, 1]).max()
+    vibrates = (time > 0.75) & (time < 1.5)
+    error = tips[vibrates, 0] - tips[vibrates, 1]
+    amplitude = np.abs(tips[vibrates, 1]).max()
     assert amplitude > 2e-3
     # the target of the project; least squares adds the noise of one reading, 0.07 mm
     noise = 7e-5 if estimator == 'least_squares' else 0.0

@@ -210,7 +210,7 @@ def test_the_port_of_a_killed_program_is_free_again(terminal, other):
 
 
 def test_a_port_without_permission_is_a_one_line_error_with_the_group(terminal):
-    # root can open everything, so a process of the user nobody makes the attempt
+    # root can open everything, so a process of an unprivileged user makes the attempt
     program = (
         'import os, sys\n'
         'from flex_robot_sim.rig.errors import RigError\n'
