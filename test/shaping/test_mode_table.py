@@ -1,4 +1,4 @@
-"""Judges: modes of single poses, closed forms of one beam, and the simulated arm."""
+"""Table of modes, against single poses, closed forms of one beam, and a simulation."""
 
 import numpy as np
 import pytest
@@ -35,7 +35,7 @@ def test_table_gives_the_frequencies_of_any_pose(arm, table):
 
 
 def test_table_is_over_the_elbow_first_and_not_over_the_waist(table):
-    # the waist turns about the vertical: nothing that gravity or inertia could feel
+    # the waist turns about the vertical, which changes neither gravity nor inertia
     assert table.joints[0] == 2 and 0 not in table.joints
 
 
@@ -46,12 +46,12 @@ def test_modes_along_a_path_are_those_of_its_poses(arm):
         assert found == pytest.approx(frs.frequencies(arm, pose)[:3], rel=1e-9)
 
 
-def test_payload_lowers_the_frequencies_as_a_simulation_rings():
+def test_payload_lowers_the_frequencies_as_in_a_simulation():
     arm = frs.load('single_link')
     heavy = loaded(arm, ('tool', 0.2))
     slow = excited_modes(heavy, [0.0]).frequencies[0]
     assert slow < 0.95 * excited_modes(arm, [0.0]).frequencies[0]
-    # the judge is another way to carry it: the simulation's payload, and its zero crossings
+    # reference: zero crossings of a simulation with this payload
     simulation = frs.Simulation(arm)
     simulation.set_payload('tool', 0.2)
     simulation.prescribe('motor', lambda t: (0.0, 0.0))
@@ -68,10 +68,10 @@ def test_payload_lowers_the_frequencies_as_a_simulation_rings():
 
 
 def test_deflection_over_acceleration_is_that_of_a_hub_that_turns():
-    """A tip mass on a light beam bends by (M + 0.24 m) a L^3 / 3 EI: nearly a / omega^2."""
+    """A light beam with a tip mass bends by (M + 0.24 m) a L^3 / 3 EI, nearly a / omega^2."""
     arm = frs.load('single_link')
     found = excited_modes(arm, [0.0])
-    # the tool goes with the first mode, whose tip is as far out as the tool of the rigid arm
+    # the tool moves with the first mode, whose tip is as far out as the tool of the rigid arm
     assert found.sizes[0] == pytest.approx(1 / (2 * np.pi * found.frequencies[0]) ** 2, rel=0.1)
     assert found.shares[0] == 1.0 and found.shares[1] < 0.05
 
@@ -90,7 +90,7 @@ def test_close_modes_share_a_stage_that_keeps_them_all(table):
         for frequency in table.frequencies[row]:
             for off in (0.9, 1.0, 1.1):
                 turns = 2j * np.pi * off * frequency / stage.frequencies[row] * stage.cycles
-                # undamped, and damped ones leave no more
+                # for undamped modes; damped modes vibrate no more
                 assert abs(np.exp(turns) @ stage.amplitudes) < 0.06
 
 

@@ -1,4 +1,4 @@
-"""Judges: the sampled shaper, oscillators whose frequency changes, by scipy, and exact ends."""
+"""Online shaper, against the sampled shaper and oscillators whose frequency changes (scipy)."""
 
 import copy
 import gc
@@ -41,9 +41,9 @@ def move(period, duration, forward=True):
 
 def ring_after(samples, period):
     """
-    Amplitude that an oscillator has at the end, on a base that follows samples joined by lines.
+    Final amplitude of an oscillator on a base that interpolates samples linearly.
 
-    Its frequency is that of the place where the base is.
+    Its frequency depends on the position of the base.
     """
     times = period * np.arange(len(samples))
 
@@ -96,7 +96,7 @@ def test_delays_that_follow_the_pose_still_a_mode_that_doubles(kind, duration, f
     samples, period = move(1e-3, duration, forward), 1e-3
     shaper = OnlineShaper(2, period, table=table(), stages=stages_of(table(), kind, 0.02))
     shaped = shaper.run(samples)
-    # over the largest that such a move may leave, because some durations leave little by chance
+    # relative to the largest possible amplitude: some durations leave little by chance
     worst = max(ring_after(move(period, d, forward), period) for d in (0.3, 0.4, 0.5))
     assert ring_after(shaped, period) < 0.05 * worst
     assert (shaped[-1] == samples[-1]).all()
@@ -110,10 +110,10 @@ def test_delays_that_follow_the_pose_make_no_jump(forward):
         shaper = OnlineShaper(2, period, table=table(), stages=stages_of(table(), 'zvd'))
         shaped = np.vstack([samples[:1], shaper.run(samples)])
         speed = np.abs(np.diff(samples, axis=0)).max(axis=0)
-        # where the frequency rises, an impulse catches up: 1 + the change of its delay
+        # where the frequency rises, the delay shrinks and the impulse moves faster
         assert (np.abs(np.diff(shaped, axis=0)).max(axis=0) < 1.6 * speed).all()
         steps.append(np.abs(np.diff(shaped, 2, axis=0)).max(axis=0) / period)
-    # the change of the velocity in a sample goes to zero with the sample: there is no jump
+    # the velocity change per sample goes to zero with the period, so there is no jump
     assert (steps[1] < 0.6 * steps[0]).all() and (steps[2] < 0.6 * steps[1]).all()
 
 
@@ -134,7 +134,7 @@ def test_stage_at_a_fixed_frequency_is_the_fixed_shaper():
     samples = move(1e-3, 0.5)
     by_phase = OnlineShaper(2, 1e-3, table=still, stages=stages_of(still, 'zvd')).run(samples)
     fixed = shaped_samples(of_kind('zvd', 2.5, 0.01), samples, 1e-3)
-    # cubic between samples here, weights there
+    # cubic interpolation here, weights in the kernel
     assert by_phase == pytest.approx(fixed[: len(by_phase)], abs=1e-5)
 
 
@@ -156,7 +156,7 @@ def test_shaper_that_takes_over_begins_where_the_arm_is():
     shaper.reset([0.7, -0.2])
     assert (shaper.step([0.7, -0.2]) == [0.7, -0.2]).all()
     assert (shaper.velocity == 0.0).all()
-    # what it did before is forgotten
+    # the reset clears its history
     assert (shaper.run([[0.7, -0.2]] * 50) == [0.7, -0.2]).all()
 
 

@@ -1,4 +1,4 @@
-"""Path deviation of shaped and joined trajectories, against kinematics and shaping of our own."""
+"""Path deviation of shaped and joined trajectories, against independent kinematics and shaping."""
 
 from xml.etree import ElementTree
 
@@ -138,7 +138,7 @@ def test_the_deviation_is_that_of_the_command_on_the_chain_of_the_urdf(arm, chai
     t = np.linspace(0.0, times[-1] + half, SAMPLES)
     path = hermite(times, places, speeds, t)[0]
     command = (path + hermite(times, places, speeds, t - half)[0]) / 2
-    # the points that are sent lie on this command
+    # the sent points lie on this command
     sent = np.column_stack(
         [np.interp(shaped.start + shaped.times, t, column) for column in command.T]
     )
@@ -146,5 +146,5 @@ def test_the_deviation_is_that_of_the_command_on_the_chain_of_the_urdf(arm, chai
     is_new = t >= shaped.start
     expected = largest_distance(chain.places(command[is_new][::10]), chain.places(path))
     assert 0.01 < expected < 0.3
-    # 150 samples of each path: between two of them the tool is off by 1 % more at most
+    # 150 samples of each path: between two of them the deviation is at most 1 % larger
     assert shaper.path_deviation(shaped) == pytest.approx(expected, rel=0.015)

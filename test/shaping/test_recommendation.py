@@ -1,4 +1,4 @@
-"""Judges: another formulation, `prescribe`, other random moves, and single linear models."""
+"""Recommended shapers, against another formulation, other moves, and single linear models."""
 
 import numpy as np
 import pytest
@@ -95,7 +95,7 @@ def test_samples_that_lead_nowhere_are_refused(arm, places, rates):
 
 
 def test_what_is_left_by_a_shaped_move_is_what_another_formulation_says():
-    """The wrench DAE shares no dynamics with the recursion that the trial moves are made with."""
+    """The wrench DAE shares no dynamics with the recursion that simulates the trial moves."""
     arm = frs.load('single_link')
     found = modes_along(arm, [[0.8]], 1)[0].item()
     plain = -0.4 + 1.2 * trapezoid(200)[:, None]
@@ -129,7 +129,7 @@ def test_trial_moves_say_what_a_simulation_of_the_same_move_says(arm, best):
 def test_no_shaper_leaves_all_and_a_long_one_little(arm):
     trials = ValidationMoves(arm, count=3)
     whole = ShaperCandidate(NONE, 1.0, 0.0, 0.0)
-    # a move that rings less than the median counts less
+    # a move with less vibration than the median has a smaller weight
     assert 0.9 < trials.residual_vibration(whole) <= 1.0 + 1e-9
     assert trials.residual_vibration(whole, limit=0.5) > 0.5
 
@@ -148,7 +148,7 @@ def test_moves_stay_between_given_poses(arm):
 
 
 def test_what_is_recommended_keeps_the_tolerance_in_moves_of_its_own(arm, best):
-    """The rule has never seen these moves."""
+    """These moves are not those of the rule."""
     assert best.choice.follows and meets_tolerance(best.choice)
     table, stages = following(arm, best.choice.design, count=3)
     rng = np.random.default_rng(11)
@@ -167,7 +167,7 @@ def choice(moving, added, vibration=0.01):
 def test_the_shortest_that_passes_the_moves_is_taken():
     found = [choice(np.nan, 0.01), choice(0.04, 0.2), choice(0.02, 0.4), choice(0.01, 0.5)]
     assert recommended_row(found, 0.05) == 2
-    # none passes: the one that leaves least
+    # none passes: the recommended one has the least vibration
     found = [choice(np.nan, 0.01), choice(0.08, 0.2), choice(0.03, 0.4), choice(0.06, 0.5)]
     assert recommended_row(found, 0.05) == 2
     assert meets_tolerance(found[2], 0.05) and not meets_tolerance(found[1], 0.05)
@@ -177,7 +177,7 @@ def test_none_is_taken_where_each_leaves_as_much_as_none():
     found = [choice(np.nan, 0.01), choice(1.3, 0.2), choice(1.2, 0.4)]
     assert recommended_row(found, 0.05) == 0
     assert recommended_row([*found, choice(0.99, 0.5)], 0.05) == 3
-    # without moves, linear models say so
+    # without moves, from linear models
     found = [choice(np.nan, 0.01), choice(np.nan, 0.2, vibration=1.0)]
     assert recommended_row(found, 0.05) == 0
 
@@ -201,12 +201,12 @@ def test_moves_are_made_with_what_may_be_taken_the_shortest_first():
     assert recommended_row(done, 0.05) == 2 and np.isnan(done[3].move_vibration)
 
 
-def test_payloads_that_nobody_tells_are_borne():
+def test_one_shaper_suits_all_payloads_of_a_range():
     arm = frs.load('single_link')
     found = recommend(arm, [[0.0], [0.9]], payloads=[('tool', 0.0), ('tool', 0.3)])
     one = found.choice
     assert found.moves >= 12 and len(found.cases) == 4 and one.follows
-    # with either payload, and with what is between them, where one for the middle does not
+    # with both payloads and between them; a ZV shaper for the middle frequency fails
     low, high = (case.frequencies[0] for case in (found.cases[2], found.cases[0]))
     assert low < 0.9 * high
     assert one.shaper.vibration(np.linspace(low, high, 9), 0.004).max() <= 0.05

@@ -1,4 +1,4 @@
-"""Streams of set points: judged by what goes out, sample by sample, and by an exact oscillator."""
+"""Streams of set points: their output, sample by sample, and its effect on an exact oscillator."""
 
 from typing import Any
 
@@ -32,7 +32,7 @@ def arm():
 
 @pytest.fixture(scope='module')
 def by_pose(arm):
-    """ShaperSpecification of a kind whose delays follow the pose."""
+    """ShaperSpecification of a kind whose delays depend on the pose."""
     table = mode_table(arm, poses=[[0.0, 0.2, -1.0], [0.5, 0.9, 1.5]], count=2)
     return lambda kind: ShaperSpecification(
         kind, table=table, stages=tuple(stages_of(table, kind))
@@ -40,7 +40,7 @@ def by_pose(arm):
 
 
 def run(stream, source, count, changes=None):
-    """Rows (count, joints) of what goes out, while a source {tick: (time, positions)} sends."""
+    """Output rows (count, joints) while a source {tick: (time, positions)} sends."""
     out = []
     for k in range(count):
         for item in source.get(k, ()):
@@ -53,7 +53,7 @@ def run(stream, source, count, changes=None):
 
 
 def waves(until=150, every=2, jitter=0.0, seed=0):
-    """A source that sends every so many ticks, about so late or early."""
+    """A source that sends at a period in ticks, with jitter."""
     rng = np.random.default_rng(seed)
     source: dict = {}
     for k in range(0, until, every):
@@ -65,8 +65,8 @@ def waves(until=150, every=2, jitter=0.0, seed=0):
     return source
 
 
-def ringing(rows):
-    """Amplitude after the rows (k,) of an undamped oscillator that they lead."""
+def residual_amplitude(rows):
+    """Amplitude of an undamped oscillator after its base has followed the rows (k,)."""
     rate = 2 * np.pi * FREQUENCY
     step = expm(np.array([[0.0, 1.0], [-(rate**2), 0.0]]) * PERIOD)
     state = np.array([0.0, 0.0])
@@ -86,7 +86,7 @@ def test_a_source_that_stops_in_the_midst_of_a_motion_is_finished_at_rest():
     for stream in (plain, shaped):
         assert stream.is_settled and (stream.position == last).all()
         assert not stream.velocity.any()
-    assert ringing(rows[1]) < 0.03 * ringing(rows[0])
+    assert residual_amplitude(rows[1]) < 0.03 * residual_amplitude(rows[0])
 
 
 @pytest.mark.parametrize('seed', range(4))
@@ -105,7 +105,7 @@ def test_what_comes_twice_or_late_is_ignored_and_counted():
     assert not stream.receive([0.02, 0.0], stamp=5.1)
     assert not stream.receive([0.03, 0.0], stamp=4.9)
     assert stream.ignored == 2
-    # a clock that was set back tells another time
+    # a clock that was set back restarts the time base
     assert stream.receive([0.02, 0.0], stamp=-10.0)
     for _ in range(200):
         stream.tick()
@@ -209,7 +209,7 @@ def test_trajectories_follow_the_pose_and_replace_each_other_without_a_jump(arm,
         k = int(np.searchsorted(old.start + old.times, new.start))
         share = (new.start - old.start - old.times[k - 1]) / (old.times[k] - old.times[k - 1])
         before = old.positions[k - 1] + share * (old.positions[k] - old.positions[k - 1])
-        assert new.positions[0] == pytest.approx(before, abs=2e-3)  # a line for a curve
+        assert new.positions[0] == pytest.approx(before, abs=2e-3)  # a line instead of a curve
         near = old.velocities[k - 1 : k + 1]
         margin = 0.02 + np.abs(np.diff(near, axis=0))[0]
         assert (np.abs(new.velocities[0] - near.mean(axis=0)) <= margin).all()
@@ -239,7 +239,8 @@ def test_no_trajectory_that_is_sent_leaves_the_limits_of_the_urdf(arm, by_pose, 
             continue
         shaper.keep(one)
         outcomes.append('sent')
-        assert (one.positions >= arm.arrays.lower - 1e-3).all()  # as far as an arm may lean
+        # an arm may exceed its stops by 1e-3
+        assert (one.positions >= arm.arrays.lower - 1e-3).all()
         assert (one.positions <= arm.arrays.upper + 1e-3).all()
         rates = np.abs(np.diff(one.positions, axis=0)) / np.diff(one.times)[:, None]
         assert (np.maximum(rates, np.abs(one.velocities[1:])) <= 1.02 * limits * (1 + 1e-6)).all()

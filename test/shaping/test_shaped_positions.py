@@ -1,4 +1,4 @@
-"""Shaped positions drive oscillators in closed form, which stand still at the end of them."""
+"""Oscillators in closed form are at rest at the end of shaped positions."""
 
 import numpy as np
 import pytest
@@ -31,7 +31,7 @@ def test_random_moves_leave_what_the_kind_promises(name):
         np.testing.assert_allclose(np.diff(shaped.times), 1e-3, rtol=1e-9)
         assert shaped.times[-1] >= times[-1] + shaper.duration - 1e-9
         np.testing.assert_allclose(shaped.positions[-1], positions[-1], atol=1e-12)
-        # ei and ei2 leave a share of what is left at the end of the unshaped move
+        # ei and ei2 leave a share of the residual vibration of the unshaped move
         share = 0.05 if name in ('ei', 'ei2') else 0.0
         assert (
             left(*shaped, frequency, ratio)

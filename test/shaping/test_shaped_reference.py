@@ -1,4 +1,4 @@
-"""Set points of the joint controller behind a shaper: closed forms, and no jump ever."""
+"""Set points of the joint controller behind a shaper: closed forms and continuity."""
 
 import numpy as np
 import pytest
@@ -71,7 +71,7 @@ def test_set_points_are_the_mean_of_the_motion_at_several_times(two_link):
         weights=(0.25, 0.5, 0.25),
     )
     np.testing.assert_allclose(position, expected[:, 0], atol=3e-7)  # rounding of times
-    # the slope of a way between two samples is that half a sample before
+    # the mean slope between two samples is the slope half a sample earlier
     np.testing.assert_allclose(velocity, expected[:, 1], atol=HARDEST * T)
 
 
@@ -105,7 +105,7 @@ def test_velocities_are_the_slope_of_positions_that_follow_the_pose(two_link, ki
 @pytest.mark.parametrize('goal', [0.7, -0.6])
 def test_delays_that_shrink_make_no_joint_faster_than_it_may_be(kind, goal):
     duration = 0.6
-    fastest = 15 / 8 * abs(goal) / duration  # of the motion: just what the joint can
+    fastest = 15 / 8 * abs(goal) / duration  # of the motion: exactly the limit of the joint
     found = {}
     for limit in (fastest, 100.0):
         arm = rigid_arm(f'<limit lower="-2" upper="2" effort="90" velocity="{limit}"/>')
@@ -119,13 +119,13 @@ def test_delays_that_shrink_make_no_joint_faster_than_it_may_be(kind, goal):
     (kept, speed), (free, free_speed) = found[fastest], found[100.0]
     steps = np.abs(np.diff(kept[:, 0])) / T
     assert steps.max() <= (1 + 1e-6) * fastest and np.abs(speed).max() <= (1 + 1e-6) * fastest
-    # exactly there in the end, no sooner than without the limit, and not much later
+    # it ends exactly there, no sooner than without the limit, and not much later
     assert kept[-1, 0] == free[-1, 0] == goal
     arrives = [np.argmax(rows[:, 0] == goal) for rows in (kept, free)]
     assert arrives[1] <= arrives[0] <= arrives[1] + 1.0 / T
     if np.abs(free_speed).max() > 1.001 * fastest:
         assert np.abs(kept - free).max() > 1e-4
-        # no jump of the velocity where it is cut off, nor where it has caught up
+        # the velocity does not jump where the limit begins or ends to act
         assert np.abs(np.diff(steps)).max() < 2 * np.abs(np.diff(free_speed[:, 0])).max()
     else:
         np.testing.assert_array_equal(kept, free)
@@ -167,7 +167,7 @@ def test_shapers_that_change_in_motion_make_no_jump(two_link, seed):
     # a little faster and harder than the reference where one shaper fades into another
     assert (moved < 1.3 * FASTEST * (steps + T)).all()
     assert (gained < 2.0 * HARDEST * (steps + T)).all()
-    # within the range of the reference, and in the end exactly at its end
+    # within the range of the reference, and finally exactly at its end
     assert (position[:2600].min(axis=0) >= [-0.4, 0.0, -0.6] - np.full(3, 1e-9)).all()
     assert (position[:2600].max(axis=0) <= [0.5, 0.8, 0.7] + np.full(3, 1e-9)).all()
     np.testing.assert_array_equal(position[-1], [0.1, 0.2, 0.3])
@@ -203,8 +203,8 @@ def test_a_trajectory_in_place_of_another_goes_on_where_the_first_one_is(two_lin
     np.testing.assert_allclose(position[-1], [0.2, 0.0, 0.0], atol=1e-12)
 
 
-@pytest.mark.parametrize('event', ['hold', 'reset', 'silence', 'led by others'])
-def test_who_takes_the_arm_over_begins_where_it_is(two_link, event):
+@pytest.mark.parametrize('event', ['hold', 'reset', 'silence', 'other controller'])
+def test_shaping_restarts_at_the_present_position(two_link, event):
     controller = started(two_link, profile=SWING)
     controller.use_shaper(by_pose('zvd'))
     watched(controller, T * np.arange(1, 200))
@@ -222,7 +222,7 @@ def test_who_takes_the_arm_over_begins_where_it_is(two_link, event):
         controller.update(now, POSE, still, POSE, still)
     where = np.zeros(3) if event == 'hold' else POSE
     np.testing.assert_allclose(controller.target, where, atol=1e-9)
-    # only a swing begins anew, and that gently
+    # the swing profile restarts smoothly
     controller.update(now + T, where, still, where, still)
     np.testing.assert_allclose(controller.target, where, atol=1e-4)
 

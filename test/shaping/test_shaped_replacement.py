@@ -125,7 +125,7 @@ def test_a_shaped_corner_leaves_the_path_and_an_unshaped_one_does_not(arm):
 
 
 def parts(*shares):
-    """Parts for modes of 9 and 58 Hz with shares at the tool."""
+    """ShaperSpecification for modes of 9 and 58 Hz with shares of the tool motion."""
     frequencies = np.array([9.0, 58.0])
     stages = tuple(
         ShaperStage(np.array([0.0, 0.5]), np.array([0.5, 0.5]), np.full(4, f)) for f in frequencies

@@ -1,4 +1,4 @@
-"""Judges: the sensitivity of each shaper at the edges, and the rule as it is written down."""
+"""Comparison of shapers: sensitivity of each at the band edges, and the documented rule."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ def case(*frequencies, ratio=0.01):
 def test_without_a_shaper_all_of_the_vibration_is_left():
     one = evaluate_shaper(NONE, [case(2.0)], 0.1, 1e-3)
     assert one.vibration == pytest.approx(1.0)
-    # a step of acceleration swings twice as far as a slow one bends: 2 a / omega^2 = 1 mm
+    # an acceleration step causes twice the static deflection: 2 a / omega^2 = 1 mm
     assert one.acceleration == pytest.approx(1e-3 * (2 * np.pi * 2.0) ** 2 / 2)
 
 
@@ -75,7 +75,7 @@ def test_delays_that_follow_the_pose_are_offered_where_frequencies_differ():
     found, _ = compare_shapers([case(2.0), case(3.0)], 0.1)
     following = {one.shaper.name: one for one in found if one.follows}
     assert list(following) == [*KINDS, 'si 2%', 'si 1%']
-    # each pose has its own: what is left is what the uncertainty of one frequency leaves
+    # each pose has its own shaper, so only the frequency uncertainty leaves vibration
     for kind in KINDS:
         one = following[kind]
         alone = max(of_kind(kind, 2.0, 0.01).vibration(np.linspace(1.8, 2.2, 9), 0.01))

@@ -1,4 +1,4 @@
-"""Shapers as files: what is read shapes as what was written, and what is damaged is one line."""
+"""Shaper files: a shaper that is read equals the written one; damage is a one-line error."""
 
 import json
 
@@ -29,7 +29,7 @@ def test_what_is_read_shapes_as_what_was_written(tmp_path, by_pose, is_by_pose):
     read = read_shaper(tmp_path / 'shaper.json', ('waist', 'shoulder', 'elbow'))
     samples = np.random.default_rng(0).normal(size=(300, 3)).cumsum(axis=0) * 1e-2
     assert read.name == parts.name
-    # sums of the same terms, in an order that numpy takes from where the arrays lie in memory
+    # numpy sums the same terms in an order that depends on the memory layout
     assert read.online(3, 0.005).run(samples) == pytest.approx(
         parts.online(3, 0.005).run(samples), rel=1e-13, abs=1e-15
     )
@@ -58,7 +58,7 @@ def test_damage_anywhere_is_one_line(tmp_path, by_pose):
     path, rng = tmp_path / 'a.json', np.random.default_rng(3)
     write_shaper(path, by_pose, 'two_link', ('waist', 'shoulder', 'elbow'))
     good = json.loads(path.read_text())
-    assert len(good.pop('crc32')) == 8  # without it, what is wrong is found, too
+    assert len(good.pop('crc32')) == 8  # errors are also found without it
     for where, value in (
         (('shaper', 'times'), ['x']),
         (('shaper', 'amplitudes'), [np.nan]),

@@ -38,7 +38,7 @@ shapers = st.lists(modes(), min_size=1, max_size=3).map(
 
 @st.composite
 def sampled_shapers(draw):
-    """Draw a shaper and a period [s] that samples its modes often enough."""
+    """Draw a shaper and a period [s] that samples its modes finely enough."""
     shaper = draw(shapers)
     fastest = max(frequency for frequency, _ in shaper.modes)
     slowest = min(frequency for frequency, _ in shaper.modes)
@@ -144,7 +144,7 @@ def test_an_online_shaper_is_the_shaper_and_a_reset_forgets_the_past(drawn, seed
 def test_a_run_reaches_its_end_if_the_samples_of_the_shaper_end_after_its_last_impulse():
     modes = [('zvdd', 10.0, 0.704237205864702)] * 2 + [('ei', 0.11360853929142573, 0.0)]
     shaper, period = convolved([of_kind(*mode) for mode in modes]), 0.017710865113408865
-    # in all but the oldest versions of NumPy, the last impulse is sampled after the shaper's end
+    # except in the oldest versions of NumPy, the last impulse is sampled after the shaper's end
     samples = random_samples(1)
     online = OnlineShaper(2, period, shaper=shaper)
     assert (online.run(samples)[-1] == samples[-1]).all() and online.is_settled

@@ -1,4 +1,4 @@
-"""Judges: sampled oscillators by the matrix exponential, sums of delayed motions, exact ends."""
+"""Shaped motions, against sampled oscillators (matrix exponential) and sums of delayed motions."""
 
 import numpy as np
 import pytest
@@ -22,9 +22,9 @@ SHAPERS = {
 
 def ring_after(samples, period, frequency, ratio, length):
     """
-    Amplitude that an oscillator has at a time, whose base follows held samples (k,).
+    Amplitude of an oscillator at a time; its base follows held samples (k,).
 
-    :param length: samples until then; the last one goes on.
+    :param length: samples until then; the last one is held.
     """
     rate = 2 * np.pi * frequency
     step = np.zeros((3, 3))
@@ -49,7 +49,7 @@ def test_sampled_shaper_leaves_at_its_modes_what_the_impulses_leave(name, period
     shaped = shaped_samples(shaper, samples[:, None], period)[:, 0]
     for frequency, ratio in shaper.modes:
         left = ring_after(shaped, period, frequency, ratio, len(shaped))
-        # the unshaped motion, as much later as its vibration needs to fade as much
+        # the unshaped motion, plus the time in which its vibration decays equally
         before = ring_after(samples, period, frequency, ratio, len(samples))
         s = 2 * np.pi * frequency * (-ratio + 1j * np.sqrt(1 - ratio**2))
         fade = np.exp(s.real * period * (len(shaped) - len(samples)))
@@ -73,7 +73,7 @@ def test_weights_between_samples_keep_the_insensitivity():
     for f in np.linspace(2.5, 3.5, 21):
         s = 2 * np.pi * f * (-0.01 + 1j * np.sqrt(1 - 1e-4))
         sampled = abs(np.exp(-s * period * delays) @ weights)
-        # the sampling bends the curve by some (omega T)^2 / 8 of what is off the design
+        # sampling changes the curve by some (omega T)^2 / 8 of the distance from the design
         assert sampled == pytest.approx(abs(shaper.response(s)), abs=0.02)
 
 
@@ -153,6 +153,6 @@ SAMPLES = np.zeros((5, 2))
     ],
 )
 def test_what_shapers_cannot_take_is_one_line(act, line):
-    with pytest.raises(SettingError) as told:
+    with pytest.raises(SettingError) as caught:
         act()
-    assert str(told.value) == line
+    assert str(caught.value) == line

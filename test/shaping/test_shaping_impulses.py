@@ -1,4 +1,4 @@
-"""Judges: the exact motion of an oscillator, closed forms, and published sensitivity figures."""
+"""Impulses of shapers, against exact oscillators, closed forms, and published sensitivities."""
 
 import itertools
 
@@ -20,7 +20,7 @@ EXTRA_INSENSITIVE = {
 
 
 def left_by(shaper, frequency, ratio):
-    """Amplitude that impulses on an oscillator leave behind, over that of one at time 0."""
+    """Residual amplitude of an oscillator after impulses, relative to one impulse at time 0."""
     rate = 2 * np.pi * frequency
     A = np.array([[0.0, 1.0], [-(rate**2), -2 * ratio * rate]])
     state = np.zeros(2)
@@ -87,7 +87,7 @@ def test_damped_extra_insensitive_shaper_is_near_the_published_fit(ratio):
         0.25149 + 0.21474 * V - 0.83249 * z + 1.41498 * V * z + 0.85181 * z**2 - 4.90094 * V * z**2
     )
     shaper = of_kind('ei', 1.0, ratio, V)
-    # the fit is printed as good to half a per cent
+    # the printed accuracy of the fit is half a per cent
     assert shaper.amplitudes == pytest.approx([first, 1 - first - last, last], abs=5e-3)
 
 
@@ -98,18 +98,18 @@ def test_damped_extra_insensitive_shaper_is_near_the_published_fit(ratio):
 def test_extra_insensitive_shaper_keeps_its_tolerance_on_its_band(kind, ratio, tolerance):
     shaper, humps = of_kind(kind, 2.0, ratio, tolerance), EXTRA_INSENSITIVE[kind].humps
     _, _, still, tops = _features(shaper, ratio)
-    assert len(still) == humps + 1  # zeros, one more than humps between them
+    assert len(still) == humps + 1  # zeros, one more than the humps between them
     assert tops == pytest.approx([tolerance] * humps, abs=1e-6)  # of the grid
 
 
 def _features(shaper, ratio, frequency=2.0):
-    """Frequencies around the mode, their vibration, those without any, and humps between them."""
+    """Frequencies around the mode, their vibration, its zeros, and the humps between them."""
     grid = frequency * np.linspace(0.2, 1.8, 8001)
     values = np.array(shaper.vibration(grid, ratio))
     low = (values[1:-1] < values[:-2]) & (values[1:-1] < values[2:])
     places = np.flatnonzero(low) + 1
     still = places[values[places] < 2e-3]
-    # those nearest to the mode: further off the curve has other zeros
+    # those nearest to the mode; the curve has others further away
     still = still[np.abs(grid[still] - frequency) < 0.75 * frequency]
     tops = [values[a:b].max() for a, b in zip(still, still[1:])]
     return grid, values, grid[still], tops
@@ -127,7 +127,7 @@ def _features(shaper, ratio, frequency=2.0):
 )
 def test_specified_insensitivity_keeps_its_band(low, high, ratio, tolerance):
     shaper = si([Band(low, high, ratio, tolerance)])
-    # between the frequencies that the solution looks at
+    # between the frequencies that constrain the solution
     worst = max(left_by(shaper, f, ratio) for f in np.linspace(low, high, 101))
     assert worst < tolerance + 1e-3
     assert shaper.amplitudes.min() > 0.0
@@ -139,7 +139,7 @@ def test_specified_insensitivity_on_the_band_of_ei_is_no_longer_than_ei(kind):
     known = of_kind(kind, 1.0)
     half = known.insensitivity(1.0) / 2
     found = si([Band(1.0 - half, 1.0 + half)])
-    assert found.duration <= known.duration * (1 + 1e-2)  # the band is read off a grid
+    assert found.duration <= known.duration * (1 + 1e-2)  # the band is sampled on a grid
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Shaped trajectories: judged by an exact oscillator that follows the points that are sent."""
+"""Shaped trajectories, tested by an exact oscillator that follows the sent points."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ FREQUENCY, RATIO = 2.3, 0.01
 
 
 def by_modes(kind, frequencies, ratios=()):
-    """Give the shaper at any position, as the node makes it of frequencies alone."""
+    """Return one shaper for all positions, as the node makes it from frequencies alone."""
     shaper = design_for_modes(kind, frequencies, ratios).shaper
     return lambda position: shaper
 
@@ -28,14 +28,14 @@ def shaper_for(kind='zvd', modes=((FREQUENCY, RATIO),), **options):
 
 
 def curves(times, positions, velocities=None, accelerations=None):
-    """What a trajectory controller makes of points, by scipy: (function, function of rates)."""
+    """Interpolation of points by a trajectory controller, by scipy: (positions, rates)."""
     rows = [row for row in (positions, velocities, accelerations) if row is not None]
     poly = BPoly.from_derivatives(times, np.stack(rows, axis=1))
     return poly, poly.derivative()
 
 
-def ringing(times, *rows, frequency=FREQUENCY, ratio=RATIO, step=1e-3):
-    """Amplitude that an oscillator on the joint is left with, by exact steps."""
+def residual(times, *rows, frequency=FREQUENCY, ratio=RATIO, step=1e-3):
+    """Residual amplitude of an oscillator on the joint, by exact steps."""
     curve, _ = curves(times, *rows)
     rate = 2 * np.pi * frequency
     # position of the oscillator, its velocity, set point, slope of the set point
@@ -83,8 +83,8 @@ def test_points_leave_next_to_no_vibration_and_end_at_the_goal(kind, order):
     shaped = from_zero(shaper_for(kind), 'a').shaped(move, 7.0)
     plain = from_zero(shaper_for('none'), 'a').shaped(move, 7.0)
     allowed = 0.055 if kind == 'ei' else 0.02  # which tolerates 5 %
-    assert ringing(*rows_of(shaped)) <= allowed * ringing(*rows_of(plain))
-    assert ringing(*rows_of(plain)) > 0.05
+    assert residual(*rows_of(shaped)) <= allowed * residual(*rows_of(plain))
+    assert residual(*rows_of(plain)) > 0.05
     assert (shaped.positions[-1] == move.positions[-1]).all()
     assert (shaped.velocities is None) == (order == 0)
     assert (shaped.accelerations is None) == (order < 2)
@@ -110,10 +110,10 @@ def test_two_modes_and_a_wrong_one():
     shaped = from_zero(shaper_for('zvd', modes), 'a').shaped(move, 0.0)
     for frequency, ratio in modes:
         mode = {'frequency': frequency, 'ratio': ratio}
-        assert ringing(*rows_of(shaped), **mode) < 0.02 * ringing(*rows_of(plain), **mode)
-    # a shaper for another frequency does not do
+        assert residual(*rows_of(shaped), **mode) < 0.02 * residual(*rows_of(plain), **mode)
+    # a shaper for another frequency is not sufficient
     other = {'frequency': 1.2, 'ratio': 0.01}
-    assert ringing(*rows_of(shaped), **other) > 0.1 * ringing(*rows_of(plain), **other)
+    assert residual(*rows_of(shaped), **other) > 0.1 * residual(*rows_of(plain), **other)
 
 
 @pytest.mark.parametrize('order', [1, 2])
@@ -128,7 +128,7 @@ def test_a_trajectory_that_replaces_another_goes_on_without_a_jump(order, after)
     for before, now in zip(curves(*rows_of(old)), curves(*rows_of(new))):
         assert now(0.0) == pytest.approx(before(min(after, old.times[-1])), abs=1e-8)
     assert (new.positions[-1] == second.positions[-1]).all()
-    # all that was sent, as one, leaves nothing
+    # all sent points together leave no vibration
     kept = old.times < after
     times = np.concatenate([old.times[kept], after + new.times])
     rows = [
@@ -136,7 +136,7 @@ def test_a_trajectory_that_replaces_another_goes_on_without_a_jump(order, after)
         for a, b in zip(rows_of(old)[1 : order + 2], rows_of(new)[1 : order + 2])
     ]
     plain = from_zero(shaper_for('none'), 'a').shaped(second, 0.0)
-    assert ringing(times, *rows) <= 0.02 * ringing(*rows_of(plain))
+    assert residual(times, *rows) <= 0.02 * residual(*rows_of(plain))
 
 
 def test_many_that_replace_each_other_stay_in_the_range_of_what_was_asked_for():
@@ -152,7 +152,7 @@ def test_many_that_replace_each_other_stay_in_the_range_of_what_was_asked_for():
             )
         shaper.keep(sent)
         last, now = sent, now + rng.uniform(0.01, 1.0)
-    assert len(shaper._state.motion.knots) < 40  # what is long over is forgotten
+    assert len(shaper._state.motion.knots) < 40  # motions that ended long ago are forgotten
 
 
 def test_the_stamp_of_a_trajectory_is_passed_on_and_what_is_over_is_left_out():
@@ -200,7 +200,7 @@ def test_after_a_motion_the_next_begins_at_the_goal_though_the_arm_sags():
     shaper.keep(first)
     shaper.measured['a'] = first.positions[-1, 0] - 0.05
     assert shaper.shaped(a_move(1), 100.0).positions[0] == first.positions[-1]
-    shaper.measured['a'] = first.positions[-1, 0] - 0.5  # somebody has led it elsewhere
+    shaper.measured['a'] = first.positions[-1, 0] - 0.5  # another program has moved it
     assert shaper.shaped(a_move(1), 100.0).positions[0, 0] == shaper.measured['a']
 
 
@@ -212,7 +212,7 @@ def test_joints_of_a_running_motion_are_not_left_behind():
     shaper = from_zero(shaper_for(), 'a', 'b')
     first = shaper.shaped(a_move(1, names=('a',)), 0.0)
     shaper.keep(first)
-    # "a" has arrived, but what is sent has not
+    # "a" has arrived, but the sent motion has not
     settling = float(a_move(1).times[-1]) + 0.05
     new = shaper.shaped(a_move(1, names=('b',)), settling)
     assert new.names == ('b', 'a')
@@ -271,5 +271,5 @@ def test_a_robot_knows_its_joints_stops_speeds_and_modes(arm):
         shaper.shaped(Trajectory(names[1:2], [9.0], [[50.0]]), 0.0)
     with pytest.raises(SettingError, match=f'moves "{names[0]}" at .* faster than its'):
         shaper.shaped(Trajectory(names[:1], [0.01], [[1.0]]), 0.0)
-    # one joint is asked for, one is sent
+    # one joint is requested, one is sent
     assert shaper.shaped(Trajectory(names[:1], [2.0], [[0.1]]), 0.0).names == tuple(names[:1])
