@@ -1,4 +1,4 @@
-"""`flexsim benchmark control` in its smallest form: its keys, and targets that it must meet."""
+"""`flexsim benchmark control` in its smallest form: its keys and its targets."""
 
 import json
 
@@ -50,7 +50,7 @@ def test_the_true_tip_of_the_bench_is_left_with_little(benchmark):
 
 
 def test_moves_say_which_shaper_was_recommended(benchmark, monkeypatch):
-    """One move of one robot, of which the rule of `flexsim shape` says how it is shaped."""
+    """One move of one robot, with the shaper that the rule of `flexsim shape` chooses."""
     moves = benchmark.residuals.__globals__
     monkeypatch.setitem(moves, 'ROBOTS', ('ella',))
     rows = benchmark.residuals(1)
@@ -62,7 +62,7 @@ def test_moves_say_which_shaper_was_recommended(benchmark, monkeypatch):
 
 @pytest.mark.parametrize('row', range(3))
 def test_every_turn_of_the_bench_can_be_planned(benchmark, row):
-    # the velocity of its slow screw has a peak where forty looks at a path see none
+    # forty samples of a path miss a velocity peak of its slow screw
     start, end, duration = benchmark.bench_moves.MOVES[row]
     angles = benchmark.bench_moves.turns(start, end, duration)['planned']
     assert angles[0] == start and angles[-1] == pytest.approx(end, abs=1e-9)

@@ -1,4 +1,4 @@
-"""What leads the joint controller: targets, trajectories and profiles, and what may not."""
+"""Commands of the joint controller: targets, trajectories and profiles, and refused ones."""
 
 from dataclasses import replace
 
@@ -84,7 +84,7 @@ def test_hold_ends_every_motion_where_the_arm_is(two_link):
 
 
 def track(controller, times, position=None):
-    """Give a joint state at each time; return targets and target velocities."""
+    """Send a joint state at each time; return targets and target velocities."""
     rows = []
     for t in times:
         see(controller, t, position)
@@ -116,7 +116,7 @@ def test_what_goes_on_goes_on_until_a_trajectory_starts(two_link):
     controller.follow(Trajectory(names, [1.0], [0 * POSE]), 0.0, start=0.5)
     places, _ = track(controller, [0.09, 0.18, 0.27, 0.36, 0.45, 0.5, 0.59])
     np.testing.assert_allclose(places[4], 0.45 * POSE)
-    np.testing.assert_allclose(places[5], 0.5 * POSE)  # where the other one takes over
+    np.testing.assert_allclose(places[5], 0.5 * POSE)  # where the other trajectory begins
     np.testing.assert_allclose(places[6], 0.5 * POSE * 0.91)
 
 
@@ -124,7 +124,7 @@ def test_a_trajectory_that_started_in_the_past_is_joined(two_link):
     controller = started(two_link, now=5.0)
     controller.follow(Trajectory(['waist'], [1.0, 2.0], [[9e-1], [0.5]]), 5.0, start=3.8)
     places, _ = track(controller, 5.0 + np.arange(0.0, 1.0, 0.05))
-    np.testing.assert_allclose(places[8, 0], 0.25)  # half of the 0.8 s that were left
+    np.testing.assert_allclose(places[8, 0], 0.25)  # half of the remaining 0.8 s
     np.testing.assert_allclose(places[-1], [0.5, 0, 0])
 
 
@@ -177,7 +177,7 @@ def test_a_curve_that_leads_beyond_a_stop_between_two_points_is_refused(two_link
 
 @pytest.mark.parametrize('start', [None, 0.3], ids=['at once', 'later'])
 def test_a_trajectory_faster_than_a_joint_is_refused(two_link, start):
-    # a cubic from rest to rest is half as fast again as its mean at most
+    # the peak velocity of a cubic from rest to rest is 1.5 times its mean
     controller = started(two_link)
     with pytest.raises(SettingError) as caught:
         controller.follow(
@@ -206,8 +206,8 @@ def test_no_trajectory_leads_a_joint_faster_than_its_limit(two_link, seed):
             rng.uniform(-9.0, 9.0, (count, 3)),
         ]
         rows[1][-1] = 0.0
-        controller.set_target(np.zeros(3))  # where each begins, at rest
-        # judged by the polynomials of another library, at places close together
+        controller.set_target(np.zeros(3))  # each begins here, at rest
+        # reference: polynomials of another library, finely sampled
         points = [np.vstack([np.zeros(3), row]) for row in rows[: order + 1]]
         speeds = BPoly.from_derivatives([0.0, *times], np.stack(points, axis=1)).derivative()(
             np.linspace(0.0, times[-1], 4001, endpoint=False)
@@ -216,7 +216,7 @@ def test_no_trajectory_leads_a_joint_faster_than_its_limit(two_link, seed):
         try:
             controller.follow(Trajectory(names, times, *rows[: order + 1]), now)
         except SettingError as error:
-            # a curve may lead beyond the stops as well; points lie 1e-6 off the peak at most
+            # a curve may also exceed the stops; samples are at most 1e-6 below the peak
             assert 'stops' in str(error) or ratio > 1.02 * (1 - 1e-5)
             outcomes.append('faster' in str(error))
             continue
@@ -259,7 +259,9 @@ def test_a_profile_beyond_the_stops_is_refused(two_link):
     with pytest.raises(SettingError, match='target 9 of "shoulder" is beyond its stops'):
         JointController(two_link, profile=replace(SWING, profile_poses=(0.0, 9.0, 0.0)))
     far = ProfileSettings(profile='step', profile_displacement=(0.0, 2.5, 0.0))
-    controller = started(two_link, NOTHING, far, POSE)  # only now it is known to be too far
+    controller = started(
+        two_link, NOTHING, far, POSE
+    )  # only now the controller knows that it is too far
     assert controller.reports == [
         'profile refused: target 3.3 of "shoulder" is beyond its stops at -0.5 and 3 rad'
     ]

@@ -1,4 +1,4 @@
-"""Default gains on public arms with dry friction, against arms that Pinocchio moves."""
+"""Default gains on public arms with dry friction, simulated by Pinocchio."""
 
 import re
 from xml.etree import ElementTree
@@ -23,7 +23,7 @@ pin = pytest.importorskip('pinocchio')
 PERIOD = 2e-3  # of samples, and the step of the reference                      [s]
 SECONDS, WITHIN = 4.0, 1.0  # of the run, and of the motion                                  [s]
 SWEEPS = 12  # of the friction impulses of a step
-RESTING_TURN, RESTING_SLIDE = 5e-4, 1e-4  # error up to which nothing is summed up     [rad, m]
+RESTING_TURN, RESTING_SLIDE = 5e-4, 1e-4  # error up to which the integral is constant [rad, m]
 
 
 def file_of(name):
@@ -57,7 +57,7 @@ class FrictionArm:
         self.viscous, self.dry = numbers('damping'), numbers('friction')
 
     def weight(self, q):
-        """Efforts that carry the arm at rest (joints,)."""
+        """Efforts that hold the arm at rest (joints,)."""
         return pin.computeGeneralizedGravity(self.model, self.data, q).copy()
 
     def step(self, q, v, effort, stiffness, damping, wanted):
@@ -95,7 +95,7 @@ def moved_by_pinocchio(reference, servo, start, goal, resting, is_late=False):
     """
     Position at the end of a move.
 
-    :param resting: error up to which nothing is summed up (joints,) [rad, m].
+    :param resting: error up to which the integral is constant (joints,) [rad, m].
     :param is_late: whether efforts act a period after their state; else they act at once.
     """
     q, v, integral = start.copy(), np.zeros(start.size), np.zeros(start.size)
@@ -140,9 +140,9 @@ def test_default_gains_leave_the_error_that_an_arm_of_pinocchio_has(name):
     )
     rollout(simulation, duration=SECONDS, controller=move, **move.timing._asdict())
     expected = moved_by_pinocchio(reference, servo, start, goal, near(arm))
-    # integral action that sums up by other steps comes to rest 0.1 mrad away
+    # another step size of the integral shifts the rest position by 0.1 mrad
     np.testing.assert_allclose(simulation.position, expected, atol=2e-4)
-    # F / K, and what the weight adds as other joints are off
+    # F / K, and the change of gravity by the errors of the other joints
     band = reference.dry / servo.stiffness
     assert (np.abs(expected - goal) < np.maximum(2 * band, near(arm))).all()
     found = re.search(

@@ -1,4 +1,4 @@
-"""Whether an arm that is to stand still does, seen by whoever looks now and then."""
+"""Monitor of an arm that should stand still, at irregular times."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ def arm():
 
 
 def looked(arm, error, rate, times=None, frequency=1.0):
-    """Return a Holding that has looked at three joints whose target is POSE."""
+    """Return a HoldMonitor after a first update for three joints with the target POSE."""
     holding = HoldMonitor(arm)
     for t in np.arange(0.0, 8.0, 0.1) if times is None else times:
         holding.update(
@@ -111,7 +111,7 @@ def test_dry_friction_that_holds_a_joint_is_named_with_the_remedy(integral, reme
         assert holding.line == line  # 10 N m/rad x 0.5 rad would overcome 4 N m
 
 
-def test_an_arm_that_its_motors_do_not_carry_is_told_at_once():
+def test_an_arm_too_heavy_for_its_motors_is_reported_at_once():
     arm = frs.load('canadarm2')
     controller = started(arm, ControllerSettings())
     controller.update_hold_monitor()

@@ -1,4 +1,4 @@
-"""Integral action of the joint controller: stable in all poses, exact, never wound up."""
+"""Integral action of the joint controller: stability in all poses, accuracy, no wind-up."""
 
 import numpy as np
 import pytest
@@ -74,13 +74,13 @@ def test_less_is_taken_where_the_arm_does_not_bear_it():
 
 @pytest.mark.slow
 @pytest.mark.parametrize('share', [0.0, 0.2])
-def test_a_payload_that_nobody_told_of_is_lifted(two_link, share):
+def test_integral_action_lifts_an_unknown_payload(two_link, share):
     simulation = frs.Simulation(two_link)
     simulation.set_payload('tool', 0.3)
     controller = started(two_link, ControllerSettings(integral_action=share))
     controller.set_target(POSE)
     feed(controller, simulation, 15.0)
-    # on the side of the motors, which is the one that is led
+    # the controller controls the motor side of the joints
     away = np.abs(simulation.motor_position - POSE).max()
     assert away < 1e-3 if share else away > 0.02
     assert np.abs(simulation.velocity).max() < 1e-3
@@ -92,16 +92,16 @@ def test_a_motor_at_its_limit_does_not_wind_it_up():
         arm, ControllerSettings(feed_forward='none', position_gain=(10.0,), integral_action=0.5)
     )
     controller.set_target([2.0])
-    for k in range(1, 5000):  # held by somebody for 10 s
+    for k in range(1, 5000):  # held in place for 10 s
         effort = see(controller, 2e-3 * k)
     assert effort[0] == 1.0
     controller.set_target([0.0])
     effort = see(controller, 10.0)
-    # what was summed up on the way to the limit, and no more
+    # only the integral before the limit was reached
     assert abs(effort[0]) <= 0.2
 
 
-def test_who_takes_the_arm_over_forgets_what_was_summed_up():
+def test_hold_keeps_the_integral_and_a_reset_clears_it():
     controller = started(
         rigid_arm(),
         ControllerSettings(feed_forward='none', position_gain=(10.0,), integral_action=0.2),
@@ -128,7 +128,7 @@ def test_switched_off_it_fades_and_a_change_of_its_rate_is_no_bump():
     efforts += [see(controller, 2e-3 * k)[0] for k in range(500, 700)]
     controller.change(ControllerSettings(feed_forward='none', position_gain=(10.0,)))
     efforts += [see(controller, 2e-3 * k)[0] for k in range(700, 4000)]
-    # what is summed up within 2 ms, or fades
+    # the change of the integral within 2 ms
     assert np.abs(np.diff(efforts)).max() < 2e-3 / 0.5 * max(efforts)
     assert efforts[-1] == pytest.approx(0.15, abs=1e-6)
 
@@ -178,7 +178,7 @@ def test_dry_friction_is_overcome_by_default_and_no_joint_hunts():
         Trajectory(arm.joint_names, [1.0], [goal], [np.zeros(3)], [np.zeros(3)]), simulation.time
     )
     run(40.0)
-    # what is left needs no integral action, or is so small that none is summed up
+    # the remaining error needs no integral action, or is too small for it
     assert np.abs(places[-1] - goal).max() < 5e-3 + 1e-6
     places.clear()
     run(100.0)

@@ -41,7 +41,7 @@ def test_a_rigid_joint_is_a_damped_oscillator(ratio):
     expected = 0.3 - 0.3 * np.exp(-ratio * rate * t) * (
         np.cos(damped * t) + ratio * rate / damped * np.sin(damped * t)
     )
-    # efforts that are held over a step come h/2 late, as if the damping ratio were less by
+    # efforts held over a step lag by h/2, which is equivalent to a damping ratio lower by
     # h rate / 4; over 1 s that changes the swing by h rate^2 / 4 of its size at most
     np.testing.assert_allclose(position, expected, atol=0.3 * h * rate**2 / 4)
 
@@ -135,7 +135,7 @@ def test_sag_brings_the_link_side_of_flexible_joints_to_the_target(two_link):
     controller = started(two_link, ControllerSettings(feed_forward='sag'))
     controller.set_target(POSE)
     feed(controller, simulation, 8.0)
-    # what is left of the slowest swing of 1 Hz after 8 s
+    # the remainder of the slowest mode, 1 Hz, after 8 s
     np.testing.assert_allclose(simulation.position, POSE, atol=1e-6)
     at_rest = frs.equilibrium(two_link, simulation.motor_position)
     np.testing.assert_allclose(at_rest.q[:3], POSE, atol=1e-6)
@@ -158,7 +158,7 @@ def test_sag_needs_no_position_error_at_rest(two_link, feedback):
 
 @pytest.mark.parametrize('ratio', [0.3, 2.0, 20.0])
 def test_sag_holds_a_beam_that_weight_stiffens(ratio):
-    # a hanging beam that weight stiffens by up to some ten times, a little beside the vertical
+    # a hanging beam near the vertical, which gravity stiffens up to about ten times
     arm = beam_arm(
         with_elements(3, bending_z='all'),
         axis='0 1 0',
@@ -177,7 +177,7 @@ def test_sag_holds_a_beam_that_weight_stiffens(ratio):
 
 
 def test_an_arm_that_buckles_is_taken_as_straight_and_it_is_said_once():
-    # its weight is 30 times that under which it buckles: 7.84 EI / L^2
+    # its weight is 30 times the buckling load 7.84 EI / L^2
     arm = beam_arm(
         with_elements(3, bending_z='all'), axis='0 1 0', EIy=0.01, gravity=(-9.81, 0.0, 0.0)
     )
@@ -236,16 +236,16 @@ def test_efforts_are_zero_when_states_stop_and_it_is_said_once():
     ]
 
 
-def test_a_silence_that_nobody_looked_at_counts_as_well():
+def test_a_gap_between_states_counts_as_a_timeout_without_a_query():
     controller = started(rigid_arm())
     controller.set_target([1.0])
     see(controller, 3.0, [0.4])
     assert (controller.state_timeouts, controller.target.tolist()) == (1, [0.4])
 
 
-def test_a_silence_that_only_the_one_who_looked_has_noticed_ends_with_the_next_state():
+def test_a_timeout_that_only_a_query_has_noticed_ends_with_the_next_state():
     controller = started(rigid_arm(), position=[0.1])
-    assert controller.is_stale(0.6)  # states were measured meanwhile, and come late
+    assert controller.is_stale(0.6)  # states were measured in the meantime and arrive late
     see(controller, 0.002, [0.1])
     assert controller.is_live and not controller.is_stale(0.01)
     assert controller.target.tolist() == [0.1]
@@ -256,7 +256,7 @@ def test_after_a_silence_the_target_goes_back_from_where_the_arm_is_to_where_it_
     controller.set_target([1.0])
     see(controller, 0.1, [0.8])
     targets = []
-    for now in np.arange(2.0, 9.0, 0.01):  # it has fallen to -0.7 meanwhile
+    for now in np.arange(2.0, 9.0, 0.01):  # it has fallen to -0.7 in the meantime
         see(controller, now, [-0.7])
         targets.append(controller.target[0])
     assert targets[0] == -0.7 and targets[-1] == 1.0
@@ -294,14 +294,14 @@ def test_after_a_reset_of_the_simulation_the_arm_stays_where_it_is_put():
     simulation.reset()
     feed(controller, simulation, 6.0)
     assert controller.target.tolist() == [0.0, 0.0, 0.0]
-    assert np.abs(simulation.position).max() < 0.05  # it sags and rings a little
+    assert np.abs(simulation.position).max() < 0.05  # it sags and vibrates a little
 
 
-def test_while_others_lead_the_arm_the_target_is_where_it_is():
+def test_while_another_controller_drives_the_arm_the_target_follows_it():
     simulation = frs.Simulation(rigid_arm())
     controller = started(simulation.arm, NOTHING)
     controller.set_target([0.4])
-    for _ in range(200):  # somebody turns it away from there
+    for _ in range(200):  # an external effort turns it away
         simulation.effort = [0.5]
         controller.update(
             simulation.time, simulation.position, simulation.velocity, drives_arm=False
@@ -313,7 +313,7 @@ def test_while_others_lead_the_arm_the_target_is_where_it_is():
         controller.set_target([0.0])
     assert str(caught.value) == ('the arm ignores efforts now: enable it, or let others end first')
     effort = controller.update(simulation.time, simulation.position, simulation.velocity)
-    # it brakes, and nothing pulls it anywhere else
+    # it only brakes; no effort acts towards another position
     np.testing.assert_allclose(effort, -controller.servo.damping * speed, rtol=1e-9)
     feed(controller, simulation, 4.0)
     np.testing.assert_allclose(simulation.position, place, atol=1e-4)
@@ -333,7 +333,7 @@ def test_a_profile_waits_until_the_arm_is_to_be_led(two_link):
 def test_a_clock_that_is_set_back_ends_what_went_on():
     controller = started(rigid_arm(), now=50.0)
     controller.set_target([1.0])
-    assert see(controller, 49.95, [0.01])[0] > 0.0  # two states that changed places
+    assert see(controller, 49.95, [0.01])[0] > 0.0  # two states in swapped order
     assert controller.reports == []
     see(controller, 3.0, [0.4])
     assert controller.target.tolist() == [0.4] and not controller.is_moving

@@ -15,14 +15,14 @@ GENEROUS = np.full(6, 1e9)
 
 @pytest.fixture(scope='module')
 def ur5():
-    """The arm, and the same one of Pinocchio."""
+    """The arm, and its Pinocchio model."""
     pin = pytest.importorskip('pinocchio')
     model = pin.buildModelFromUrdf(str(UR5))
     return frs.load(str(UR5)), pin, model, model.createData()
 
 
 def moving(t):
-    """Reference that no joint limit meets: positions, velocities, accelerations (3, 6)."""
+    """Reference within all joint limits: positions, velocities, accelerations (3, 6)."""
     size, w = np.linspace(0.2, 0.5, 6), np.linspace(1.0, 2.0, 6)
     return np.array([size * np.sin(w * t), size * w * np.cos(w * t), -size * w**2 * np.sin(w * t)])
 
@@ -78,7 +78,7 @@ def test_elastic_arm_follows_a_slow_motion_by_computed_torque():
         simulation.effort = law.step(measure(simulation))
         simulation.step()
         errors.append(simulation.position - motion.sample(simulation.time)[0])
-    # links bend, and the joints with them
+    # links bend and move the joints
     assert np.abs(errors).max() < 0.05
 
 

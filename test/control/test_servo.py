@@ -1,7 +1,7 @@
 """
-Gains that hold an arm in all its poses, judged by simulations that know nothing of how they came.
+Gains that hold an arm in all its poses, tested by independent simulations.
 
-A PD law of our own with the gains acts on states every 2 ms, and one late.
+A separate PD law uses the gains with states every 2 ms and acts one state late.
 """
 
 from dataclasses import replace
@@ -31,14 +31,14 @@ def arm_called(name, **more):
 
 
 def drawn_poses(arm, random, count):
-    """Poses within the stops, by a generator of our own."""
+    """Random poses within the stops, from a separate generator."""
     lower = np.where(np.isfinite(arm.arrays.lower), arm.arrays.lower, -3.0)
     upper = np.where(np.isfinite(arm.arrays.upper), arm.arrays.upper, 3.0)
     return lower + (upper - lower) * random.uniform(0.02, 0.98, (count, lower.size))
 
 
 def held(arm, servo, pose, push=None, payload=0.0, seconds=5.0, period=PERIOD):
-    """Largest distance from a pose in the last second, and speed, under PD that is late."""
+    """Largest distance from a pose in the last second, and speed, under delayed PD control."""
     simulation, carried = frs.Simulation(arm), carrying_efforts(arm, pose)
     if payload:
         simulation.set_payload(arm.description.links[-1].name, payload)
@@ -59,14 +59,14 @@ def held(arm, servo, pose, push=None, payload=0.0, seconds=5.0, period=PERIOD):
 
 
 @pytest.mark.parametrize('name', HELD)
-def test_an_arm_comes_to_rest_in_poses_that_nobody_has_looked_at(name):
+def test_an_arm_comes_to_rest_in_random_poses(name):
     arm, random = arm_called(name), np.random.default_rng(11)
     servo = design_servo(arm, **SAMPLED._asdict())
     assert servo.warning == ''
     for pose in drawn_poses(arm, random, 2):
         push = 0.02 * random.normal(size=pose.size) / np.sqrt(1 + norm(servo.stiffness))
         away, speed = held(arm, servo, pose, push)
-        # the links sag, which the weight of the straight arm does not know, and ring for long
+        # the links sag, unlike the straight arm of the feed-forward, and vibrate for long
         assert away < 0.05 and speed < 0.05, pose
 
 
@@ -77,13 +77,13 @@ def test_an_arm_is_held_in_twenty_poses_with_and_without_a_payload(name):
     heaviest = 0.02 * sum(part.inertial.mass for part in arm.description.links if part.inertial)
     for k, pose in enumerate(drawn_poses(arm, random, 20)):
         away, speed = held(arm, servo, pose, payload=(k % 2) * heaviest, seconds=3.0)
-        # a payload that nobody told of pulls a wrist down by its weight over the stiffness
+        # an unknown payload lowers a wrist by its weight over the stiffness
         assert away < (0.15 if k % 2 else 0.05) and speed < 0.05, pose
 
 
 @pytest.mark.parametrize('name', sorted(SAID))
-def test_an_arm_that_no_gains_hold_is_told_with_rotors_that_help(name):
-    # the motors of canadarm2 are made for orbit
+def test_the_warning_without_stable_gains_names_sufficient_rotors(name):
+    # the motors of canadarm2 are designed for orbit
     more = {'gravity': (0.0, 0.0, 0.0)} if name == 'canadarm2' else {}
     arm = frs.load(name, **more)
     warning = design_servo(arm, **SAMPLED._asdict()).warning
@@ -100,7 +100,7 @@ def test_an_arm_that_no_gains_hold_is_told_with_rotors_that_help(name):
         rotor[j] += (
             float(words.split()[1]) * arm.description.joint(arm.joint_names[j]).gear_ratio ** 2
         )
-    # damping as of built arms, 1 % at 6 Hz; mind that advice is a round number
+    # damping as in real arms, 1 % at 6 Hz; the recommended inertia is a rounded number
     arrays = arm.arrays._replace(
         rotor=2 * rotor,
         damping=arm.arrays.damping + 5e-4 * arm.arrays.stiffness,
@@ -121,7 +121,7 @@ def test_an_upright_arm_falls_below_the_rate_of_its_pendulum_and_stands_above():
         )
     )
     fit, inertia = ServoFit(arm, CONTINUOUS), 3.0 * 0.5**2
-    # poses are a sample, and the zero pose, which is upright, is among them
+    # poses are a sample that includes the zero pose, which is upright
     assert fit.fall_rate == pytest.approx(np.sqrt(9.81 / 0.5), rel=1e-6)
     for share, falls in ((0.98, True), (1.02, False)):
         stiffness = np.array([share * 3.0 * 9.81 * 0.5])
@@ -175,7 +175,7 @@ def test_a_wish_is_met_where_nothing_is_in_the_way():
     [
         # d s + K = 0: the rate w / (2 zeta) of a joint of 1 Hz without friction, by the envelope
         ('damping="10"', 10.0 * 2 * np.pi / 1.4),
-        # a fifth of the 0.05 rad from which a joint does not count as held
+        # a fifth of the 0.05 rad above which a joint does not count as held
         ('friction="1"', 1.0 / 0.01),
     ],
 )
@@ -191,7 +191,7 @@ def test_friction_that_outweighs_inertia_sets_the_stiffness(dynamics, stiffness)
     )
     servo = design_servo(wrist)
     assert servo.warning == '' and servo.stiffness[0] == pytest.approx(stiffness, rel=1e-9)
-    # a state late, it is as stiff as the light drive bears
+    # with one state of delay, the light drive limits the stiffness
     late = design_servo(wrist, **SAMPLED._asdict())
     assert late.warning == '' and 0.04 < late.stiffness[0] <= stiffness * (1 + 1e-9)
 

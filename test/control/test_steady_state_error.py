@@ -1,4 +1,4 @@
-"""Lines about joints that rest off their targets, and the reason."""
+"""Messages about joints that rest away from their targets, with the reason."""
 
 import re
 
@@ -28,7 +28,7 @@ def with_friction(arm, friction):
 
 
 def line_of(arm, off, motor_off, speed=0.0, stiffness=100.0, integral=None):
-    """Line about an elbow that is off its target by `off`, and its motor by `motor_off`."""
+    """Message about an elbow that is `off` from its target, and its motor `motor_off`."""
     elbow = np.array([0.0, 0.0, 1.0])
     servo = Servo(np.full(3, stiffness), np.ones(3), 1.0, integral=integral)
     return steady_state_error(
@@ -97,6 +97,6 @@ def test_a_controller_that_holds_a_sagging_arm_notes_the_sag_by_its_closed_form(
         r'([\d.]+) rad$',
         note,
     ).groups()
-    # a spring at rest gives way by its torque, here that of the motor behind it
+    # a spring at rest deflects by its torque, which equals that of the motor behind it
     torque = abs(simulation.applied_effort[arm.joint_names.index(name)])
     assert float(sag) == pytest.approx(torque / arm.description.joint(name).stiffness, rel=0.02)
