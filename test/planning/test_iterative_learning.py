@@ -1,4 +1,4 @@
-"""Moves that are repeated, judged by least squares, and by an arm that is not as described."""
+"""Iterative learning of moves, against least squares, and on an arm unlike its description."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ def arm():
 
 @pytest.fixture(scope='module')
 def learnt(arm):
-    """Trials, and the lifted gain, of the arm as described."""
+    """SimulatedTrials and the lifted gain of the arm as described."""
     motion = minimum_jerk_motion(np.zeros(1), np.array([0.4]), duration=DURATION, begin=LEAD)
     trials = SimulatedTrials(arm, motion, duration=WHOLE, gains=SERVO, **LOOP._asdict())
     gain = RepeatedMove(motion, duration=WHOLE, count=16).model(
@@ -46,7 +46,7 @@ def test_ten_percent_of_stiffness_cost_a_tenth_in_five_trials_and_a_thirtieth_in
         move.learn(trials.run(other, move.reference()))
     first = move.errors[0]
     assert move.errors[5] < first / 10 and move.errors[15] < first / 30
-    # it was worth learning: the tip missed its place by millimetres
+    # the first trial misses the goal by millimetres, so there is something to learn
     assert first > 2e-3
 
 
@@ -99,7 +99,7 @@ def test_with_a_gain_that_is_off_every_trial_leaves_a_share_of_what_can_be_reach
         + move.gain
         @ np.linalg.lstsq(move.gain, -run(move.reference(0 * move.weights)).ravel(), rcond=None)[0]
     )
-    move.gain = move.gain / 0.8  # the arm does 0.8 of what the model says
+    move.gain = move.gain / 0.8  # the arm has 0.8 of the gain of the model
     move.regularization = move._min_regularization = 1e-12
     beyond = []
     for _ in range(5):

@@ -1,8 +1,8 @@
 """
-Plans from rest to rest, judged by the reference integrator, by a servo, and by Fourier.
+Plans from rest to rest, against the reference integrator, a servo, and Fourier integrals.
 
-A mode that swings with the rate w comes to rest if and only if the acceleration of its drive has
-nothing at w: that knows nothing of the planner, and nothing of the simulation.
+A mode of angular frequency w comes to rest if and only if the drive acceleration has no spectral
+content at w. This criterion needs neither planner nor simulation.
 """
 
 import numpy as np
@@ -59,7 +59,7 @@ def test_reference_integrator_finds_the_arm_at_rest(arm, plan):
 
 
 def test_acceleration_has_nothing_at_the_natural_rates():
-    # without what is nonlinear: a short way, and bending of a thousandth
+    # nearly linear: a short move, with bending of a thousandth
     arm = frs.load('single_link')
     way = np.array([0.02])
     motion = plan_move(arm, START, way, duration=0.7).motion
@@ -75,7 +75,7 @@ def test_acceleration_has_nothing_at_the_natural_rates():
                 for each in (motion, minimum_jerk_motion(START, way, duration=0.7))
             ]
         )
-    # the second mode hardly rings, and may have what nobody sees beside the first one
+    # the second mode hardly vibrates; its remainder is negligible compared with the first one
     assert swung[0][0] < 0.01 * swung[0][1] and swung[1][0] < 0.005 * swung[0][1]
 
 
@@ -90,12 +90,12 @@ def test_a_duration_far_too_short_is_refused_by_what_it_takes(arm):
         names = case.joint_names
         limits = [case.description.joint(name).velocity for name in names]
         for duration in durations:
-            with pytest.raises(frs.SettingError, match='is not possible: the ') as told:
+            with pytest.raises(frs.SettingError, match='is not possible: the ') as caught:
                 plan_move(case, np.zeros(goal.size), goal, duration=duration)
-            share = float(str(told.value).split('would be ')[1].split()[0])
-            # whatever the path, some joint is at least as fast as it is on the mean
+            share = float(str(caught.value).split('would be ')[1].split()[0])
+            # on any path, the peak velocity of some joint is at least its mean velocity
             assert share > (np.abs(goal) / duration / limits).max()
-            assert str(told.value).endswith('for the shortest one')
+            assert str(caught.value).endswith('for the shortest one')
 
 
 def test_a_servo_with_the_efforts_of_the_plan_leaves_little(arm, plan):
@@ -139,13 +139,13 @@ def test_shortest_plan_keeps_to_every_limit_and_uses_one(arm):
     assert np.abs(np.gradient(rows[:, 2], t)).max() <= 200.0 * 1.02  # sampled in another way
     assert np.abs(plan.efforts).max() <= 0.4
     assert max(plan.limit_usage.values()) > 0.9 and plan.residual_vibration < 0.05
-    # a twentieth less is too little for something
+    # a duration shorter by a tenth violates some limit
     with pytest.raises(frs.SettingError):
         plan_move(arm, START, np.array([0.5]), duration=0.9 * plan.duration, limits=limits)
 
 
 def test_a_rigid_joint_needs_what_its_jerk_limit_says():
-    # without anything elastic, only limits count; from rest to rest under a jerk limit alone, the
+    # for a rigid arm, only limits count; from rest to rest under a jerk limit alone, the
     # shortest time is (32 d / j)^(1/3), and quintic pieces that start without acceleration come
     # near it
     arm, way, jerk = rigid_arm(), 1.0, 100.0
