@@ -22,7 +22,7 @@ from flex_robot_sim.feedback import (
 )
 from flex_robot_sim.util.share import shipped_robots
 
-SERVO = 60.0, 0.18  # with which the first mode has 0.5 %
+SERVO = 60.0, 0.18  # first mode: 0.5 % damping
 PERIOD = 1e-3
 WANTED = 0.2  # damping ratio of the first mode
 
@@ -45,7 +45,7 @@ def lqg(arm):
 
 
 def swing_of_pushed_beam(law, seconds=2.5):
-    """Deflections of the tip after a push of 50 ms; efforts act a period late."""
+    """Tip deflections after a push of 50 ms; efforts act one period late."""
     plant, effort, rows = HubBeam(PERIOD), 0.0, []
     for k in range(round((0.5 + seconds) / PERIOD)):
         t = k * PERIOD
@@ -61,7 +61,7 @@ def swing_of_pushed_beam(law, seconds=2.5):
 
 
 def decay_rate(swing, periods):
-    """Decay rate [1/s] of a swing, by its largest amplitude in each period of the first mode."""
+    """Decay rate [1/s] of a vibration, from its peak in each period of the first mode."""
     count = round(1 / clamped_frequencies()[0] / PERIOD)
     peaks = [np.abs(swing[k * count : (k + 1) * count]).max() for k in range(periods)]
     return -np.polyfit(count * PERIOD * np.arange(periods), np.log(peaks), 1)[0]
@@ -79,7 +79,7 @@ def test_finite_elements_get_the_damping_of_the_design(arm, kind):
         (design.poles_after.imag > 0.0) & (np.abs(design.poles_after) < 3 * first)
     ]
     assert (-slow.real / np.abs(slow) > 0.95 * WANTED).all()
-    # the mode and its filter beat, and the envelope decays about as the slower one does
+    # the mode and its filter beat; the envelope decays about as fast as the slower one
     assert 0.8 < decay_rate(swing, 4) / -slow.real.max() < 1.4
 
 
@@ -169,7 +169,7 @@ def test_two_masses_come_to_rest_as_fast_as_the_poles_say(two_masses, bandwidth)
     seconds = 8 / slowest
     for k in range(round(seconds / 2e-3)):
         u = law.step(Measurement(2e-3 * k, q=x[:2], v=x[2:]))
-        if k % 50 == 0:  # the integrator of SciPy where it is cheap, and exact steps elsewhere
+        if k % 50 == 0:  # the integrator of SciPy if it is cheap, otherwise exact steps
             x = solve_ivp(lambda t, y, u=u: A @ y + B @ u, (0, 2e-3), x, rtol=1e-10, atol=1e-14).y[
                 :, -1
             ]

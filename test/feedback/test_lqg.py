@@ -1,8 +1,8 @@
 """
-LQG, judged by closed forms, by the separation of its eigenvalues, and by arms it does not know.
+LQG, against closed forms and the separation of its eigenvalues, and on arms unlike its model.
 
-The arm is a ruler that bends at 1.9 Hz, simulated with four modes of which the law knows one, by a
-loop of 5 ms that is 50 ms late.
+The arm is a ruler with a bending mode of 1.9 Hz, simulated with four modes. The law models one of
+them and has a period of 5 ms and a delay of 50 ms.
 """
 
 import pickle
@@ -52,7 +52,7 @@ def designs(arm):
 
 
 def led(arm, design, seconds=4.0, limits=None, push=None, duration=DURATION):
-    """Distance of the tip from its goal over that at the start, and efforts, of a move."""
+    """Distance of the tip from its goal, relative to the start, and efforts of a move."""
     law, simulation = Lqg(arm, design, limits=limits), frs.Simulation(arm)
     motion = Motion(
         [BEGIN, BEGIN + duration], [rest(START), minimum_jerk(START, GOAL), rest(GOAL)]
@@ -90,7 +90,7 @@ def test_tip_is_within_two_percent_one_period_after_the_reference_ends(arm, desi
     (time, away, _), law = led(arm, design)
     period = 1 / frs.frequencies(arm)[0]
     assert away[time > BEGIN + DURATION + period].max() < 0.02
-    assert away[-1] < 1e-4  # the integral action has nothing left to do
+    assert away[-1] < 1e-4  # the integral action has settled
     assert not law.saturated.any()
 
 
@@ -110,7 +110,7 @@ def test_whole_arm_and_law_decay_in_eigenvalues_put_together_here(arm, designs, 
     A, B, *_ = cont2discrete((model.A, model.B, C, np.zeros((len(C), 1))), LOOP.period)
     P, Q, R, S = lqg_law(design.gains[0,], design.delay_periods)
     late, total = design.delay_periods, 2 * n + len(P)
-    # x, z: the efforts under way are states of the law, the newest first of the last late + 1
+    # x, z: the delayed efforts are states of the law, the newest is first of the last late + 1
     step = np.zeros((total, total))
     step[: 2 * n, : 2 * n] = A
     step[: 2 * n, 2 * n + len(P) - 2] = B[:, 0]  # u[k-10] in z[k-1], of which u[k-11] is last
@@ -173,7 +173,7 @@ def test_law_at_every_sample_does_what_its_matrices_say(arm, designs, sensors):
 
 
 def test_efforts_keep_to_their_limits_and_nothing_winds_up(arm, designs):
-    # pushed by three times what the motor has
+    # a push of three times the motor limit
     pull = 0.5
     limits = [0.1]
     (time, away, effort), law = led(
@@ -186,7 +186,7 @@ def test_efforts_keep_to_their_limits_and_nothing_winds_up(arm, designs):
     )
     assert np.abs(effort).max() <= limits[0] + 1e-12 and law.saturated[0] > 20
     assert away[time > 10.5].max() < 0.01
-    # the slow part never came to more than the pull itself
+    # the slow part never exceeds the pull itself
     assert abs(law.disturbance[0]) < pull * 0.64
 
 
@@ -329,8 +329,8 @@ def test_all_sensors_of_an_arm_that_has_none_and_a_loop_that_is_too_late():
     )
 
 
-def test_what_falls_faster_than_the_loop_answers_is_told():
-    # upright, with the rate of a fall 3.3 per second, and a second of delay
+def test_an_arm_that_falls_faster_than_the_loop_reacts_causes_a_warning():
+    # upright, falling at a rate of 3.3 per second, with a second of delay
     upright = build_arm(
         frs.read_description(
             robot(

@@ -1,4 +1,4 @@
-"""Sampled, late and reduced arms, against small steps, statics and all of their modes."""
+"""Sampled, delayed and reduced models, against small steps, statics and full modal models."""
 
 import numpy as np
 import pytest
@@ -85,7 +85,7 @@ def test_first_modes_stay_and_all_of_them_are_the_arm(model):
         np.sort(np.abs(np.linalg.eigvals(model.A)))[6:],
         rtol=1e-5,
     )
-    # with locked drives the modes that are kept are those of the arm
+    # with locked drives, the retained modes are those of the arm
     few = model.reduced(3)
     locked = np.sqrt(np.linalg.eigvals(np.linalg.solve(few.M[3:, 3:], few.K[3:, 3:])).real)
     np.testing.assert_allclose(

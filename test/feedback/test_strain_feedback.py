@@ -1,8 +1,8 @@
 """
-Damping by flex sensors, judged by loops that are put together here, and by arms that are pushed.
+Damping by flex sensors, against independently assembled loops, and on arms that are pushed.
 
-The eigenvalues come from transfer functions in continuous time with a Pade delay, which the
-sampled design knows nothing of; the pushes from the nonlinear simulation.
+The eigenvalues come from transfer functions in continuous time with a Pade delay, independent of
+the sampled design. The pushes act on the nonlinear simulation.
 """
 
 import numpy as np
@@ -27,7 +27,7 @@ from flex_robot_sim.util.share import shipped_robots
 pytestmark = pytest.mark.slow
 
 LOOP = LoopTiming(1e-3, 1e-3)
-STIFFNESS, DAMPING = np.array([60.0]), np.array([0.18])  # the first mode has 0.5 % with them
+STIFFNESS, DAMPING = (np.array([60.0]), np.array([0.18]))  # first mode: 0.5 % damping
 SERVO = STIFFNESS, DAMPING
 FINE = frs.SimulationSettings(scheme='rk4', time_step=1.25e-4)
 PUSHED = 0.05  # how long                       [s]
@@ -57,7 +57,7 @@ def pade(delay, order=4):
 
 
 def continuous_rates(arm, gauges, design):
-    """Roots of the loop as polynomials in s, in which all efforts are 1.5 periods late."""
+    """Roots of the loop as polynomials in s, with all efforts delayed by 1.5 periods."""
     model = frs.linearise(arm, [0.0])
     n = arm.size
     sensors = [np.concatenate([row, np.zeros(n)]) for row in gauges]
@@ -67,7 +67,7 @@ def continuous_rates(arm, gauges, design):
         b = model.B[:, 0]
         return np.poly(model.A - np.outer(b, row)) - denominator
 
-    late = pade(1.5 * LOOP.period)  # half a period for what stands meanwhile
+    late = pade(1.5 * LOOP.period)  # half a period for the hold
     total = np.polymul(denominator, late[1])
     servo = np.polymul(np.array([DAMPING[0], STIFFNESS[0]]), numerator(np.eye(2 * n)[0]))
     total = np.polyadd(total, np.polymul(servo, late[0]))
@@ -84,7 +84,7 @@ def continuous_rates(arm, gauges, design):
     # s / (s + mean) r^2 (g + h s) / (s^2 + 2 z r s + r^2)
     top = r * r * np.polymul([1.0, 0.0], [h, g])
     bottom = np.polymul([1.0, mean], [1.0, 2 * z * r, r * r])
-    # the sampled filter answers the sample that it has just seen, half a period early
+    # the sampled filter includes the newest sample, half a period early
     early = pade(0.5 * LOOP.period)
     total = np.polymul(np.polymul(total, bottom), early[0])
     sensed = np.polymul(np.polymul(np.polymul(sensed, top), late[0]), early[1])
@@ -92,7 +92,7 @@ def continuous_rates(arm, gauges, design):
 
 
 def oscillating(rates, highest=400.0):
-    """Frequencies and damping ratios of what swings, by frequency."""
+    """Frequencies and damping ratios of the oscillating modes, by frequency."""
     rates = rates[(rates.imag > 1e-6) & (np.abs(rates) < highest)]
     ratios = -rates.real / np.abs(rates)
     rates, ratios = rates[ratios < 0.95], ratios[ratios < 0.95]
@@ -104,12 +104,12 @@ def oscillating(rates, highest=400.0):
 def test_design_and_polynomials_agree_about_every_mode(arm, designs, kind):
     design = designs[kind] if kind else None
     gauges = pose_model(arm, [0.0]).gauges
-    judge = oscillating(continuous_rates(arm, gauges, design))
+    reference = oscillating(continuous_rates(arm, gauges, design))
     own = oscillating(design.poles_after if kind else designs['ppf'].poles_before)
-    assert len(judge[0]) == len(own[0])
-    # the half period that stands for the hold is right to second order in rate times period
-    np.testing.assert_allclose(own[0], judge[0], rtol=0.02)
-    np.testing.assert_allclose(own[1], judge[1], rtol=0.1, atol=2e-3)
+    assert len(reference[0]) == len(own[0])
+    # half a period of delay equals the hold to second order in rate times period
+    np.testing.assert_allclose(own[0], reference[0], rtol=0.02)
+    np.testing.assert_allclose(own[1], reference[1], rtol=0.1, atol=2e-3)
 
 
 @pytest.mark.parametrize('kind', KINDS)
@@ -133,7 +133,7 @@ def two_links():
 
 @pytest.fixture(scope='module')
 def undamped(two_links):
-    """Rates of its motion without a design."""
+    """Decay rates of its motion without a design."""
     return rates_of_motion(*two_links)
 
 
@@ -153,7 +153,7 @@ def test_design_says_what_another_mode_of_two_links_loses(of_two_links):
     arm, pose, servo, design = of_two_links
     rates = closed_rates(pose_model(arm, pose), LOOP, servo[0], servo[1], design.channels)
     before, after = oscillating(design.poles_before), oscillating(rates, 1e9)
-    # every mode above those that are damped, with what is nearest to it afterwards
+    # every mode above the damped ones, with the nearest mode of the closed loop
     others = [k for k, rate in enumerate(before[0]) if rate > 2 * before[0][0]]
     assert len(others) > 3
     losses = [
@@ -170,11 +170,11 @@ def test_design_says_what_another_mode_of_two_links_loses(of_two_links):
 
 
 def rates_of_motion(arm, pose, servo, design=None):
-    """Rates of an arm that swings a little, from its motion alone: what was tells what comes."""
+    """Rates of an arm that vibrates a little, by linear prediction from its motion alone."""
     model, rng, motions = pose_model(arm, pose), np.random.default_rng(4), []
     for start in rng.normal(size=(5, 2, arm.size)):
         halves = []
-        for size in (1e-5, -1e-5):  # of their difference, what is quadratic is gone
+        for size in (1e-5, -1e-5):  # quadratic terms cancel in their difference
             simulation = frs.Simulation(arm, FINE)
             simulation.set_state(q=model.rest + size * start[0], v=20.0 * size * start[1])
             law = StrainFeedback(arm, design) if design is not None else None
@@ -202,7 +202,7 @@ def rates_of_motion(arm, pose, servo, design=None):
             )
             halves.append(np.hstack([log.q - model.rest, log.v / 30])[:-1] / size)
         motions.append(np.mean(halves, axis=0))
-    # filters and delay show in what came before: 24 samples together tell the next 24
+    # past samples include filters and delay: 24 samples determine the next 24
     past, future = (
         np.hstack(
             [
@@ -231,14 +231,14 @@ def test_other_modes_of_two_links_in_motion_lose_no_more_than_the_design_says(
     assert len(others) > 4
     for rate in others:
         here, then = (found[np.abs(found - rate).argmin()] for found in (before, after))
-        # what is cubic in the motion, 1e-10 of it, is in the rates with up to 1e-4, and in the
-        # least damped, of 0.7 %, with 1 % of their damping
+        # cubic terms, 1e-10 of the motion, change the rates by up to 1e-4; in the
+        # least damped modes, with 0.7 %, they change the damping by 1 %
         assert abs(here - rate) < 5e-4 * abs(rate)
         assert then.real / abs(then) < (1 - design.damping_loss - 0.02) * here.real / abs(here)
 
 
 def pushed(arm, law, force=0.2, seconds=2.0, more=None):
-    """Distance of the tip from its rest while the arm is pushed and after it, and efforts."""
+    """Distance of the tip from its rest during and after a push, and efforts."""
     simulation = frs.Simulation(arm)
     start, rows = simulation.pose('tool')[:3, 3], []
 
@@ -277,8 +277,8 @@ def test_after_a_push_the_tip_is_within_two_percent_in_two_periods(arm, designs,
 
 
 def test_modes_that_the_design_does_not_know_do_not_ring_with_ppf(designs):
-    # ppf falls with the square of the frequency, and strain feedback only with the frequency: it
-    # wants a description that has the modes below the rate of its filter
+    # the gain of ppf falls with the square of the frequency, that of strain feedback linearly: it
+    # needs a description that includes the modes below the frequency of its filter
     text = shipped_robots()['single_link'].read_text()
     richer = build_arm(frs.read_description(text.replace('bending_y="2"', 'bending_y="5"')))
     model = pose_model(richer, [0.0])
@@ -301,7 +301,7 @@ def test_switching_makes_no_jump_even_while_the_arm_swings(arm, designs, kind):
 
     time, _, effort = pushed(arm, law, seconds=1.5, more=switch)
     assert (effort[time < 0.5] == 0.0).all() and np.abs(effort).max() > 0.02
-    # it moves with the filter and the fade, some tens per second, never at once
+    # the effort changes with the filter and the fade, at some tens per second; it does not jump
     assert np.abs(np.diff(effort)).max() < 0.04 * np.abs(effort).max()
     assert (effort[time > 1.3] == 0.0).all()
 
@@ -316,7 +316,7 @@ def test_efforts_keep_to_their_limit_and_nonsense_is_refused(arm, designs):
     assert law.refused == 1
 
 
-def test_an_arm_without_flex_sensors_is_told_what_is_missing():
+def test_damping_without_flex_sensors_is_refused_with_a_remedy():
     with pytest.raises(frs.SettingError) as caught:
         design_damping(frs.load('ella'), [0.0, 0.0, 0.0], gains=(1.0, 1.0))
     assert str(caught.value) == (

@@ -1,8 +1,8 @@
 """
-Feedback in the joint controller: what a push leaves in the nonlinear arm, and no jumps.
+Feedback in the joint controller: residual vibration of a pushed nonlinear arm, and continuity.
 
-States come every 2 ms and efforts one state later, strain every 10 ms and after its state, as over
-topics. The judge is the tip of the simulated arm, pushed with and without.
+States arrive every 2 ms, efforts act one state later, and strain arrives every 10 ms after its
+state, as over topics. The tests compare the pushed tip with and without feedback.
 """
 
 from dataclasses import replace
@@ -29,7 +29,7 @@ PUSHED = 0.1
 
 
 class Held:
-    """A simulated arm that a joint controller leads by late states and rare strain."""
+    """A simulated arm under a joint controller with delayed states and infrequent strain."""
 
     def __init__(self, name, settings=SETTINGS, place=None):
         self.arm = frs.load(name)
@@ -43,7 +43,7 @@ class Held:
         self.rows = []
 
     def feedback(self, kind):
-        """Give the Feedback of a kind for its gains."""
+        """Return the Feedback of a kind for its gains."""
         servo, pose = self.controller.servo, self.simulation.position
         timing = timing_of(FeedbackSettings(strain_period=STRAIN), one_period_late(STATE))
         return design_feedback(
@@ -51,7 +51,7 @@ class Held:
         )
 
     def run(self, seconds):
-        """Go on; return the tip of the last flexible link, and efforts, by time."""
+        """Run on; return the tip of the last flexible link and the efforts over time."""
         rows, every = [], round(STATE / STEP)
         tip = [*self.arm.tips][-1]
         for _ in range(round(seconds / STATE)):
@@ -63,7 +63,7 @@ class Held:
                 simulation.motor_velocity,
             )
             bent = self._sensors @ simulation.q
-            simulation.effort = self._effort  # that of the state before
+            simulation.effort = self._effort  # the effort of the previous state
             self._effort = self.controller.update(simulation.time, *state).copy()
             if self.hears and self._count % round(STRAIN / STATE) == 0:
                 self.controller.feedback.receive_strain(bent)
@@ -73,7 +73,7 @@ class Held:
         return np.array(rows)
 
     def push(self, seconds, force):
-        """Push the tool for a moment, and look on."""
+        """Push the tool for a moment, and record the motion."""
         self.simulation.push('tool', force=force)
         self.run(PUSHED)
         self.simulation.push('tool')
@@ -81,7 +81,7 @@ class Held:
 
 
 def swing(rows, begin, end):
-    """How far the tip swings between two times after the first row [m]."""
+    """Range of the tip between two times after the first row [m]."""
     time = rows[:, 0] - rows[0, 0]
     return np.ptp(rows[(time > begin) & (time < end), -3:], axis=0).max()
 
@@ -94,7 +94,7 @@ def designs():
 
 @pytest.fixture
 def law(designs):
-    """Give a law of a kind that has seen nothing yet."""
+    """Return a new law of a kind."""
 
     def fresh(kind):
         made = designs[kind]
@@ -104,7 +104,7 @@ def law(designs):
 
 
 @pytest.mark.parametrize('kind', KINDS)
-def test_a_push_rings_less_with_it(law, kind):
+def test_feedback_reduces_the_vibration_after_a_push(law, kind):
     plain, damped = Held('single_link'), Held('single_link')
     damped.controller.feedback.use(law(kind))
     for held in (plain, damped):
@@ -113,15 +113,15 @@ def test_a_push_rings_less_with_it(law, kind):
     without, with_it = (held.push(6.0, force) for held in (plain, damped))
     assert not damped.controller.saturated.any()
     assert damped.controller.reports == []
-    # the slowest mode of this servo swings at about 0.6 Hz, with 0.1 to 0.2 of critical damping
+    # the slowest mode of this servo has about 0.6 Hz and a damping ratio of 0.1 to 0.2
     assert swing(with_it, 3.0, 6.0) < 0.3 * swing(without, 3.0, 6.0)
 
 
-def test_between_the_poses_of_its_designs_a_push_rings_less_too():
+def test_feedback_reduces_the_vibration_between_its_design_poses():
     place = (0.3, 0.7, -0.9)
     plain, damped = (Held('two_link', place=place) for _ in range(2))
     law = damped.feedback('ppf')
-    # shoulder and elbow are far from all of their places
+    # shoulder and elbow are far from all design poses
     axes = law.law.design.axes
     assert [axis.size for axis in axes] == [1, 3, 3]
     assert min(np.abs(axis - at).min() for axis, at in zip(axes[1:], place[1:])) > 0.5
@@ -130,7 +130,7 @@ def test_between_the_poses_of_its_designs_a_push_rings_less_too():
         held.run(4.0)
     for force in ((0.0, 1.0, 0.0), (0.0, 0.0, 1.0)):
         without, with_it = (held.push(3.0, force) for held in (plain, damped))
-        # these gains damp most of it themselves: what is left swings with the whole arm
+        # these gains already damp most of it; the remainder is a motion of the whole arm
         assert swing(with_it, 2.0, 3.0) < 0.85 * swing(without, 2.0, 3.0)
     assert not damped.controller.saturated.any() and damped.controller.reports == []
 
@@ -148,7 +148,7 @@ def test_switching_in_motion_makes_no_jump_of_effort_or_set_point(law, kind):
         rows.append(held.run(0.25))
         assert (held.controller.target == target).all()
     steps = np.abs(np.diff(np.concatenate(rows)[:, 1]))
-    # a state makes steps of the effort, too: the servo's own while the arm swings fastest
+    # the effort of the servo also changes in steps, the largest while the arm moves fastest
     assert steps.max() < 3 * usual
 
 
@@ -167,26 +167,26 @@ def test_without_strain_the_servo_holds_on_and_a_line_says_so(law):
     assert held.controller.reports[1:] == ['strain arrives again: the feedback goes on']
 
 
-def test_arms_without_sensors_or_ringing_get_a_line():
+def test_strain_feedback_without_flex_sensors_is_refused_and_lqg_is_not():
     ella = frs.load('ella')
     with pytest.raises(SettingError, match='strain feedback needs flex sensors, and ella has'):
         refuse_feedback(ella, FeedbackSettings(vibration_feedback='strain'))
     refuse_feedback(ella, FeedbackSettings(vibration_feedback='lqg'))
 
 
-def test_a_payload_that_is_told_is_carried_without_a_jump():
+def test_a_reported_payload_is_compensated_without_a_jump():
     mass, seen = 0.3, {}
-    for told in (False, True):
+    for reported in (False, True):
         held = Held('two_link', replace(SETTINGS, damping_ratio=0.7), (0.0, 0.4, 0.4))
         held.simulation.set_payload('tool', mass)
         held.run(8.0)
         before = held.run(STATE)[-1, 1:4]
-        if told:
+        if reported:
             held.controller.use_model(held.controller.build_model(('tool', mass)))
             assert np.abs(held.run(STATE)[-1, 1:4] - before).max() < 0.05 * np.abs(before).max()
         held.run(8.0)
-        seen[told] = np.abs(held.simulation.position - held.controller.target)
-    # what is left is what the links give, which the weight of a straight arm leaves out
+        seen[reported] = np.abs(held.simulation.position - held.controller.target)
+    # the remainder is the sag of the links, which the gravity of a straight arm excludes
     assert seen[True].max() < 0.2 * seen[False].max()
     with pytest.raises(SettingError, match='no link "hand"'):
         held.controller.build_model(('hand', 1.0))
