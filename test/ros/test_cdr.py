@@ -1,4 +1,4 @@
-"""Messages to bytes and back, judged by rclpy and by rosbags."""
+"""Messages to bytes and back, against rclpy and rosbags."""
 
 import numpy as np
 import pytest
@@ -48,7 +48,7 @@ def random_pose(seed):
 
 
 def same(value, other):
-    """Whether what we have decoded is what a message of somebody else holds."""
+    """Whether a decoded message equals that of another library."""
     if isinstance(value, dict):
         return all(same(part, getattr(other, name)) for name, part in value.items())
     if isinstance(value, np.ndarray):
@@ -65,7 +65,7 @@ CASES = (
 
 @pytest.fixture(scope='module')
 def store():
-    """All types of a version of ROS, as rosbags knows them; it takes a while to read them."""
+    """All types of a ROS distribution from rosbags, which takes a while to read them."""
     typesys = pytest.importorskip('rosbags.typesys')
     return typesys.get_typestore(typesys.Stores.ROS2_JAZZY)
 
@@ -159,7 +159,8 @@ def test_a_message_that_is_cut_off_is_refused_wherever():
     for size in range(len(whole)):
         with pytest.raises(MessageError):
             decode(kind, whole[:size])
-    assert decode(kind, whole + bytes(4))['effort'].tolist() == [3.0]  # as some leave there
+    # some writers append padding
+    assert decode(kind, whole + bytes(4))['effort'].tolist() == [3.0]
 
 
 @pytest.mark.parametrize(
@@ -177,7 +178,7 @@ def test_a_definition_that_is_none_says_why(text, reason):
 
 
 def nested(*sizes):
-    """Text of a type of lists within lists; the innermost item is empty, and takes no byte."""
+    """Text of a type of nested lists; the innermost item is empty and takes no byte."""
     parts = [f'A{k + 1}[{size}] a' for k, size in enumerate(sizes)]
     parts = [
         parts[0],
@@ -190,8 +191,8 @@ def nested(*sizes):
 @pytest.mark.parametrize(
     'sizes, body',
     [
-        ((1000, 1000, 1000), b''),  # 10^9 items of no byte
-        (('', 1000), (600).to_bytes(4, 'little')),  # a list, as long as the message says
+        ((1000, 1000, 1000), b''),  # 10^9 items without bytes
+        (('', 1000), (600).to_bytes(4, 'little')),  # a list of the length in the message
     ],
 )
 def test_lists_of_items_without_bytes_are_bounded(sizes, body):

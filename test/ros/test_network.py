@@ -1,4 +1,4 @@
-"""ROS keeps to this machine unless somebody asks for more: what is set for it, and who hears."""
+"""ROS stays on this machine by default: its variables, and which processes receive messages."""
 
 import os
 import socket
@@ -43,7 +43,7 @@ UDP = {'FASTDDS_BUILTIN_TRANSPORTS': 'UDPv4'}
     ],
     ids=str,
 )
-def test_ros_is_bound_to_this_machine_where_nobody_asks_for_more(given):
+def test_ros_is_bound_to_this_machine_by_default(given):
     environment = dict(given)
     prepare_network(environment)
     environment.pop('RMW_IMPLEMENTATION', None)
@@ -60,10 +60,10 @@ def test_ros_is_bound_to_this_machine_where_nobody_asks_for_more(given):
     ],
     ids=str,
 )
-def test_who_names_a_range_or_peers_has_asked_for_the_network(given):
+def test_a_discovery_range_or_peers_open_the_network(given):
     environment = dict(given)
     prepare_network(environment)
-    # without shared memory all the same
+    # shared memory is off in this case, too
     assert environment == {**given, **UDP} and asks_for_network(environment)
 
 
@@ -103,8 +103,8 @@ def test_a_domain_is_one_that_is_free_or_that_of_the_user():
     assert choose_domain({'ROS_DOMAIN_ID': '7'}) == '7'
 
 
-def test_those_who_choose_at_the_same_time_choose_different_domains():
-    """No node runs yet in any of them; who has ended leaves nothing behind."""
+def test_simultaneous_processes_choose_different_domains():
+    """No domain has a node yet; a process that has ended leaves nothing behind."""
     program = (
         'import sys; from flex_robot_sim.ros.network import choose_domain; '
         'print(choose_domain({}), flush=True); sys.stdin.read()'
@@ -163,7 +163,7 @@ def test_open_addresses_are_those_of_this_process_beyond_this_machine(
             listener.listen()
         port = listener.getsockname()[1]
         assert set(open_addresses()) - set(before) == ({f'{address}:{port}'} if is_open else set())
-        child = os.fork()  # which has the socket, too, and then not
+        child = os.fork()  # the child process first shares the socket, and then does not
         if child == 0:
             listener.close()
             os._exit(len(open_addresses()) != len(before))

@@ -9,7 +9,7 @@ from flex_robot_sim.ros import services, topics
 from flex_robot_sim.ros.topics import Quality
 
 PACKAGE = ROOT / 'flex_robot_sim'
-# names of topics that are words of their own, too
+# names of topics that are also ordinary words
 WORDS = {'joint_trajectory', 'push', 'strain'}
 
 

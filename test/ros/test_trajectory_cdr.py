@@ -1,4 +1,4 @@
-"""JointTrajectory messages as arrays, against the general reader of CDR, and damaged ones."""
+"""JointTrajectory messages as arrays, against the general CDR reader; damaged messages."""
 
 import struct
 
@@ -14,7 +14,7 @@ ODD = [0, 1, 2, 3, 7, 255, 256, 2**16, 2**31 - 1, 2**31, 2**32 - 1]
 
 
 def random_message(random, longest=70):
-    """Return the values of a message whose points change their fields now and then, or always."""
+    """Return the values of a message whose points change their fields sometimes or always."""
     names = ['ärm' * int(random.integers(4)) + str(k) for k in range(random.integers(1, 8))]
     restless, given, points = random.random() ** 2, random.random(4) < 0.5, []
     for _ in range(random.integers(longest)):
@@ -40,20 +40,20 @@ def random_message(random, longest=70):
     }
 
 
-def assert_same(data, header, points, judge):
-    stamp = judge['header']['stamp']
+def assert_same(data, header, points, reference):
+    stamp = reference['header']['stamp']
     assert header.stamp == stamp['sec'] * 10**9 + stamp['nanosec']
-    assert header.frame == judge['header']['frame_id']
-    assert list(header.names) == judge['joint_names']
-    assert header.points == len(judge['points']) == len(points.times)
-    for i, point in enumerate(judge['points']):
+    assert header.frame == reference['header']['frame_id']
+    assert list(header.names) == reference['joint_names']
+    assert header.points == len(reference['points']) == len(points.times)
+    for i, point in enumerate(reference['points']):
         time = point['time_from_start']
         assert points.times[i] == time['sec'] + time['nanosec'] / 1e9
         for field in FIELDS:
             values, is_given = points.rows[field]
             assert is_given[i] == bool(len(point[field]))
             if is_given[i]:
-                assert values[i].tobytes() == point[field].tobytes()  # also where it is nan
+                assert values[i].tobytes() == point[field].tobytes()  # also for nan
             else:
                 assert not values[i].any()
 
@@ -89,7 +89,7 @@ def test_a_message_in_the_other_order_of_bytes_is_read():
 
 
 def damaged(random, data):
-    """Return bytes with a few of them changed, a wild number of items, or without their end."""
+    """Return bytes with a few changes, an invalid number of items, or a truncated end."""
     data = bytearray(data)
     for _ in range(random.integers(1, 4)):
         kind = random.integers(3)
@@ -104,9 +104,11 @@ def damaged(random, data):
     return bytes(data)
 
 
-def has_wrong_rows(judge):
-    size = len(judge['joint_names'])
-    return any(len(point[field]) not in (0, size) for point in judge['points'] for field in FIELDS)
+def has_wrong_rows(reference):
+    size = len(reference['joint_names'])
+    return any(
+        len(point[field]) not in (0, size) for point in reference['points'] for field in FIELDS
+    )
 
 
 def test_a_damaged_message_is_refused_or_read_as_the_general_reader_does(mutants):
@@ -115,9 +117,9 @@ def test_a_damaged_message_is_refused_or_read_as_the_general_reader_does(mutants
     for _ in range(count):
         data = damaged(random, encode(JOINT_TRAJECTORY, random_message(random, 8)))
         try:
-            judge = decode(JOINT_TRAJECTORY, data)
+            reference = decode(JOINT_TRAJECTORY, data)
         except MessageError:
-            judge = None
+            reference = None
         try:
             header = read_header(data, MOST_NAMES)
             points = read_points(data, header, FIELDS)
@@ -125,12 +127,14 @@ def test_a_damaged_message_is_refused_or_read_as_the_general_reader_does(mutants
             counts['refused'] += 1
             assert '\n' not in str(error)
             assert (
-                judge is None or has_wrong_rows(judge) or len(judge['joint_names']) > MOST_NAMES
+                reference is None
+                or has_wrong_rows(reference)
+                or len(reference['joint_names']) > MOST_NAMES
             ), data
         else:
             counts['read'] += 1
-            assert judge is not None, data
-            assert_same(data, header, points, judge)
+            assert reference is not None, data
+            assert_same(data, header, points, reference)
     assert min(counts.values()) > count / 20
 
 
