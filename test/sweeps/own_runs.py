@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def drawn(case):
-    """Numbers of the run, and of its own chance."""
+    """Return numbers of the run, and random ones."""
     return {
         'twice': 2.0 * case.values.get('payload', case.values.get('tool.mass', 0.0)),
         'chance': case.rng.uniform(),
@@ -19,7 +19,7 @@ def drawn(case):
 
 
 def noted(case):
-    """Say on disk that this run began, and take a while."""
+    """Write to disk that this run began, and wait."""
     with open(os.environ['NOTES_FILE'], 'ab', buffering=0) as file:
         file.write(f'{case.run}\n'.encode())
     time.sleep(0.02)
@@ -27,14 +27,14 @@ def noted(case):
 
 
 def always_deadly(case):
-    """Kill the process that makes run 30, whichever it is."""
+    """Kill the process that executes run 30."""
     if case.run == 30:
         os.kill(os.getpid(), 9)
     return drawn(case)
 
 
 def deadly(case):
-    """Kill the process that makes run 5, once."""
+    """Kill the process that executes run 5, once."""
     mark = Path(os.environ['NOTES_FILE'])
     if case.run == 5 and not mark.exists():
         mark.touch()
@@ -43,7 +43,7 @@ def deadly(case):
 
 
 def failing(case):
-    """Raise in some runs what a function of one's own may raise, and say which runs began."""
+    """Raise the exceptions of user functions in some runs, and record which runs began."""
     noted(case)
     if case.run % 4 == 1:
         raise ValueError(f'no frequency\nin run {case.run}')
@@ -53,7 +53,7 @@ def failing(case):
 
 
 class LockHolder:
-    """A run that holds what cannot be sent."""
+    """A run that contains an object that cannot be pickled."""
 
     def __init__(self):
         self._lock = threading.Lock()

@@ -1,4 +1,4 @@
-"""What tests of sweeps ask of a table and of a folder, and the environment of a cluster."""
+"""Checks of tables and folders for tests of sweeps, and the environment of a cluster."""
 
 import os
 from pathlib import Path

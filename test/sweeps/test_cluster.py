@@ -1,4 +1,4 @@
-"""A sweep on a Dask cluster: a scheduler and two workers in processes of their own."""
+"""A sweep on a Dask cluster: a scheduler and two workers in separate processes."""
 
 import contextlib
 import io
@@ -38,7 +38,7 @@ OPTIONS = {
 
 
 def program(kind, folder, *words):
-    """Start a scheduler or a worker on loopback, which has own_runs and looks where it begins."""
+    """Start a scheduler or a worker on loopback that can import own_runs from its folder."""
     return Process(
         [sys.executable, '-m', f'distributed.cli.dask_{kind}', *words]
         + ['--preload', own_runs.__file__],
@@ -49,7 +49,7 @@ def program(kind, folder, *words):
 
 @pytest.fixture
 def scheduler(tmp_path):
-    """Give a scheduler without workers."""
+    """Return a scheduler without workers."""
     options = '--host 127.0.0.1 --port 0 --no-dashboard --no-jupyter'
     one = program('scheduler', tmp_path, *options.split())
     try:
@@ -64,7 +64,7 @@ def address(scheduler):
 
 
 def begin_workers(address, folder, count):
-    """Start workers; processes that they start themselves go with them."""
+    """Start workers; their child processes end with them."""
     options = ['--nthreads', '1', '--no-nanny', '--no-dashboard', '--local-directory']
     return [
         program('worker', folder, address, *options, str(folder / f'{k}')) for k in range(count)
@@ -154,7 +154,7 @@ def test_a_function_that_fails_or_cannot_be_sent_is_reported_as_elsewhere(
     address, workers, tmp_path, monkeypatch
 ):
     monkeypatch.setenv('NOTES_FILE', str(tmp_path / 'here'))
-    (tmp_path / 'mine').mkdir()  # workers import from the folder they began in
+    (tmp_path / 'mine').mkdir()  # workers import from their working folder at the start
     (tmp_path / 'mine/only_here.py').write_text('def run(case):\n    return {}\n')
     monkeypatch.syspath_prepend(tmp_path / 'mine')
     from only_here import run as only_here
@@ -181,7 +181,7 @@ def test_a_function_that_fails_or_cannot_be_sent_is_reported_as_elsewhere(
 
 @pytest.fixture
 def _impatient(monkeypatch):
-    """Let schedulers give a part up with the first worker that it kills, and not the fourth."""
+    """Make schedulers give up a part after the first killed worker instead of the fourth."""
     monkeypatch.setenv('DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES', '0')
 
 
@@ -202,14 +202,14 @@ def test_a_run_that_kills_its_workers_is_one_line_with_what_is_kept(
 
 
 class Terminal(io.StringIO):
-    """What is written to a terminal."""
+    """Output stream that claims to be a terminal."""
 
     def isatty(self):
-        """Tell that it is one."""
+        """Return True, like a terminal."""
         return True
 
 
-def test_nobody_is_said_to_wait_for_a_cluster_that_is_there(monkeypatch, tmp_path):
+def test_a_cluster_that_answers_causes_no_waiting_message(monkeypatch, tmp_path):
     monkeypatch.setattr('flex_robot_sim.cli.terminal.PROGRESS_DELAY_S', 0.3)
     monkeypatch.setattr('flex_robot_sim.cli.terminal.PROGRESS_PERIOD_S', 0.1)
     monkeypatch.setattr(sys, 'stderr', Terminal())
@@ -253,18 +253,18 @@ def test_a_scheduler_that_is_not_there_is_one_line(address, capsys, monkeypatch,
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr('flex_robot_sim.sweeps.cluster.CONNECT_TIMEOUT_S', 1.0)
     assert main(['sweep', 'single_link', '--to', '0.1', '--scheduler', address]) == 2
-    assert capsys.readouterr().err == f'flexsim sweep: {nobody(address)}\n'
+    assert capsys.readouterr().err == f'flexsim sweep: {no_scheduler(address)}\n'
     assert [*tmp_path.iterdir()] == []
 
 
-def nobody(address):
+def no_scheduler(address):
     return (
         f'no scheduler of Dask answers at {address}. Start one by `dask scheduler`, and '
         'workers by `dask worker ADDRESS`.'
     )
 
 
-# Dask takes no address for a wish to begin a cluster here
+# without an address, Dask would start a cluster here
 @pytest.mark.parametrize(
     'address, shown',
     [('', 'an empty address')]
@@ -281,7 +281,7 @@ def nobody(address):
     ],
 )
 def test_an_address_of_no_kind_that_there_is_is_one_line(address, shown):
-    assert message_of(address) == nobody(shown)
+    assert message_of(address) == no_scheduler(shown)
 
 
 def test_another_server_than_a_scheduler_is_one_line_in_time(monkeypatch):
@@ -289,19 +289,19 @@ def test_another_server_than_a_scheduler_is_one_line_in_time(monkeypatch):
     with HTTPServer(('127.0.0.1', 0), BaseHTTPRequestHandler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         began, address = time.monotonic(), f'tcp://127.0.0.1:{server.server_port}'
-        assert message_of(address) == nobody(address)
-        assert time.monotonic() - began < 20.0  # and not twice what Dask waits for at its end
+        assert message_of(address) == no_scheduler(address)
+        assert time.monotonic() - began < 20.0  # and not twice the timeout of Dask at its end
         server.shutdown()
 
 
 def test_a_worker_is_no_scheduler(workers):
     (worker,) = re.findall(r'tcp://\S+', workers[0].wait_for_line('Start worker at:'))
-    assert message_of(worker) == nobody(worker)
+    assert message_of(worker) == no_scheduler(worker)
 
 
 def test_nothing_is_left_behind_an_address_that_is_none(flexsim):
     done = flexsim('sweep', 'single_link', '--to', '0.1', '--scheduler', 'tcp://')
-    assert (done.returncode, done.stderr) == (2, f'flexsim sweep: {nobody("tcp://")}\n')
+    assert (done.returncode, done.stderr) == (2, f'flexsim sweep: {no_scheduler("tcp://")}\n')
 
 
 def test_a_cluster_without_dask_says_what_to_install(monkeypatch):

@@ -1,4 +1,4 @@
-"""Which runs a sweep has: grids, Latin hypercubes, Monte Carlo, one tree of seeds."""
+"""Runs of a sweep: grids, Latin hypercubes, Monte Carlo, one tree of seeds."""
 
 from itertools import product
 
@@ -29,7 +29,7 @@ def test_a_latin_hypercube_has_one_run_in_each_slice_of_each_number():
     shares = [(found[:, 0] - 2) / 2, np.log10(found[:, 1]) / 4, stats.norm.cdf(found[:, 2], 5, 2)]
     for share in shares:
         assert sorted((100 * share).astype(int)) == list(range(100))
-    # and the numbers know nothing of each other: of 100 pairs, 4 deviations are 0.4
+    # the numbers are independent: for 100 pairs, 4 standard deviations are 0.4
     assert np.abs(np.corrcoef(shares) - np.eye(3)).max() < 0.4
 
 
@@ -43,7 +43,7 @@ def test_a_latin_hypercube_has_one_run_in_each_slice_of_each_number():
 )
 def test_numbers_that_are_drawn_have_their_law(form, law):
     found = runs([form], 'random', 5000)[:, 0]
-    # one of a million samples of its law is so far from it
+    # one in a million samples of its distribution is this far off
     assert stats.kstest(found, law.cdf).pvalue > 1e-6
 
 

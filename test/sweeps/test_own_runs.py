@@ -1,4 +1,4 @@
-"""Sweeps of a function of one's own: whatever it does, the other runs go on."""
+"""Sweeps of a user function: an error in one run does not stop the others."""
 
 import contextlib
 import dataclasses
@@ -47,7 +47,7 @@ def test_a_function_that_cannot_be_sent_is_one_line_before_any_work(tmp_path, ru
 
 
 class Gone(ThreadPoolExecutor):
-    """Who gives up all that it is asked for, as a scheduler does that is stopped."""
+    """Executor that cancels all submitted work, like a stopped scheduler."""
 
     def submit(self, function, /, *arguments, **named):
         """Cancel it."""
@@ -57,7 +57,7 @@ class Gone(ThreadPoolExecutor):
         return future
 
 
-def test_who_is_gone_before_the_first_run_is_one_line(tmp_path):
+def test_an_executor_that_cancels_all_runs_is_a_one_line_error(tmp_path):
     with pytest.raises(SweepError) as caught:
         sweep('single_link', run=own_runs.drawn, executor=Gone(), folder=tmp_path / 'runs')
     assert str(caught.value) == (
@@ -132,7 +132,7 @@ def test_a_function_that_fails_is_the_note_of_a_run_and_the_others_go_on(
     assert [str(one.message) for one in warned] == [
         f'6 of 8 runs have a note; run 1: {table["note"][1]}'
     ]
-    # and it goes on: what failed is written, and not made again
+    # the sweep continues: failed runs are recorded and not repeated
     lines = (folder / 'runs.jsonl').read_bytes().splitlines(keepends=True)
     (folder / 'runs.jsonl').write_bytes(b''.join(lines[:5]))
     with pytest.warns(RuntimeWarning):
@@ -150,7 +150,7 @@ def test_ctrl_c_in_a_function_ends_the_sweep_and_keeps_what_was_made(tmp_path):
 
     with pytest.raises(KeyboardInterrupt):
         sweep('single_link', vary={'payload': 'even:0,1,8'}, run=run, folder=tmp_path / 'runs')
-    # a part of one run came before the part that was interrupted
+    # a part of one run precedes the interrupted part
     assert len(whole_lines(tmp_path / 'runs/runs.jsonl')) >= 1
 
 
@@ -297,7 +297,7 @@ def reach(arm):
 
 def test_a_thread_may_build_another_robot_while_one_looks_for_its_own():
     class Slow(str):
-        """A key that others come in between whenever it is looked at here."""
+        """A key that another thread interrupts at each comparison."""
 
         def __eq__(self, other):
             return self._looked_at() == other

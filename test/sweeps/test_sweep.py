@@ -1,4 +1,4 @@
-"""Sweeps: the same numbers whatever runs them, nothing lost, nothing made twice."""
+"""Sweeps: the same numbers with any executor, no run lost, no run repeated."""
 
 import csv
 import json
@@ -94,7 +94,7 @@ def test_runs_are_what_a_plain_loop_comes_to():
     ],
 )
 def test_every_word_of_a_manoeuvre_is_scaled_from_what_is_described(given, described):
-    if not described:  # servos that hold the arm, with what it is known to carry
+    if not described:  # servos that hold the arm with its known payload
         servo = design_servo(frs.with_payload(frs.load('two_link'), 'tool', 0.1))
         described = {
             'waist.servo_stiffness': servo.stiffness[0],
@@ -122,11 +122,11 @@ def test_one_process_threads_and_processes_come_to_the_same_numbers():
     with processes(2) as pool:
         assert is_same(swept(executor=pool, workers=2), alone)
         assert 'OPENBLAS_NUM_THREADS' in os.environ
-        # and a function of one's own has the same chance there
+        # a user function has the same random numbers there
         own = {'vary': {'tool.mass': 'uniform:0.1,1'}, 'method': 'latin', 'count': 6, 'seed': 3}
         here = sweep('two_link', run=own_runs.drawn, **own)
         assert is_same(sweep('two_link', run=own_runs.drawn, executor=pool, **own), here)
-    # the URDF of a run has its number, and no two runs have the same chance
+    # the URDF of a run has its parameter, and the random numbers of all runs differ
     assert (here['mass'] == here['tool.mass']).all() and (here['twice'] == 2 * here['mass']).all()
     assert len({*here['chance']}) == 6
 
@@ -143,7 +143,7 @@ def test_the_table_is_there_as_csv_and_parquet(tmp_path):
     parquet = pytest.importorskip('pyarrow.parquet')
     found = parquet.read_table(tmp_path / 'runs/table.parquet').to_pydict()
     assert all(found[name] == column.tolist() for name, column in table.items())
-    # again: all is there, and nothing runs
+    # repeated: all runs exist, and none starts
     notes = []
     assert is_same(swept(folder=tmp_path / 'runs', progress=lambda *row: notes.append(row)), table)
     assert notes == [(8, 8)]
@@ -167,13 +167,13 @@ def test_after_a_kill_it_goes_on_where_it_was(tmp_path, monkeypatch):
     assert eventually(lambda: len(_lines(folder / 'runs.jsonl')) >= 20, 120.0)
     child.kill()
     child.wait()
-    # nobody goes on without who asked for it
+    # the worker processes end with their parent
     assert eventually(lambda: not _session(child.pid), 60.0)
     kept = {json.loads(line)['run'] for line in whole_lines(folder / 'runs.jsonl')}
     before = [int(run) for run in notes.read_text().split()]
     assert 20 <= len(kept) < 120 and kept <= {*before}
     with open(folder / 'runs.jsonl', 'ab') as file:
-        file.write(b'{"run": 119, "twi')  # as a kill in the middle of a line leaves it
+        file.write(b'{"run": 119, "twi')  # as after a kill in the middle of a line
     notes.unlink()
     options = {
         'vary': {'payload': 'uniform:0,1'},
@@ -193,7 +193,8 @@ def test_after_a_kill_it_goes_on_where_it_was(tmp_path, monkeypatch):
 def test_runs_behind_a_line_that_is_damaged_are_kept(tmp_path, caplog):
     table, journal = swept(folder=tmp_path), tmp_path / 'runs.jsonl'
     lines = journal.read_bytes().splitlines(keepends=True)
-    lines[2], lines[4], lines[5] = b'\n', b'\0\0\0\n', b'{"run": "5"}\n'  # editors, power cuts
+    # damage as by editors and power cuts
+    lines[2], lines[4], lines[5] = b'\n', b'\0\0\0\n', b'{"run": "5"}\n'
     journal.write_bytes(b''.join(lines))
     notes = []
     assert is_same(swept(folder=tmp_path, progress=lambda *row: notes.append(row)), table)
@@ -201,12 +202,12 @@ def test_runs_behind_a_line_that_is_damaged_are_kept(tmp_path, caplog):
     assert [record.getMessage() for record in caplog.records] == [
         f'{journal}: damaged: line 3, 5, 6. Runs that are not in it are made again.'
     ]
-    caplog.clear()  # all runs are there now: nothing is to be done about those lines
+    caplog.clear()  # all runs exist now, so those lines need no repair
     assert is_same(swept(folder=tmp_path), table) and not caplog.records
 
 
 def test_no_bits_that_flip_in_a_journal_reach_the_table(tmp_path, mutants, caplog):
-    """Three bits in any of its lines; 500 times with --long."""
+    """Flip three bits in any of its lines; 500 times with --long."""
     table, journal, draw = swept(folder=tmp_path), tmp_path / 'runs.jsonl', random.Random(5)
     whole = journal.read_bytes()
     for _ in range(max(1, mutants // 2000)):
@@ -216,7 +217,7 @@ def test_no_bits_that_flip_in_a_journal_reach_the_table(tmp_path, mutants, caplo
         journal.write_bytes(data)
         caplog.clear()
         assert is_same(swept(folder=tmp_path), table), bits
-        # a line that has lost its end is one that a kill has cut off
+        # a line without its end counts as cut off by a kill
         assert len(caplog.records) == 1 or data[-1:] != b'\n', bits
 
 
@@ -239,7 +240,7 @@ def _lines(path):
 
 
 def _session(number):
-    """Processes of a session that are alive."""
+    """Living processes of a session."""
     found = []
     for path in Path('/proc').glob('[0-9]*/stat'):
         try:
@@ -283,7 +284,7 @@ def sweep_words(folder, payload='0,0.1'):
 
 
 def on_a_full_disk(most, words):
-    """Run a command that can write so many bytes into a file."""
+    """Run a command with a limit on the file size in bytes."""
     return subprocess.run(
         [sys.executable, '-c', FULL, str(most), *words], capture_output=True, text=True
     )
@@ -313,7 +314,7 @@ def test_a_disk_that_fills_with_parquet_is_the_same_line(tmp_path, capsys):
     pytest.importorskip('pyarrow', reason='pip install pyarrow')
     runs = tmp_path / 'runs'
     words = sweep_words(runs)
-    # two rows are 300 bytes of CSV; what Parquet says of its columns alone is over 2000
+    # two rows are 300 bytes of CSV; the column metadata of Parquet alone exceeds 2000
     done = on_a_full_disk(1800, words)
     assert (done.returncode, done.stderr, done.stdout) == (
         2,
@@ -381,7 +382,7 @@ def test_a_sweep_in_which_no_run_goes_anywhere_says_so(options, stays):
         'no run goes anywhere, as "to" is where it starts: figures tell at most how a load sags. '
         'Give "to", or vary JOINT.to.'
     ]
-    if stays:  # nothing pulls at an arm that turns about a plumb line
+    if stays:  # gravity has no effect on an arm that turns about a vertical axis
         assert not table['motor.error'].any() and not table['arm.residual_vibration'].any()
 
 
@@ -394,7 +395,7 @@ def test_the_command_says_that_no_run_goes_anywhere_before_they_run(tmp_path, ca
     )
 
 
-def test_who_is_lost_has_a_note_and_the_others_go_on():
+def test_a_failed_run_has_a_note_and_the_others_continue():
     joint = frs.load('single_link').joint_names[0]
     with pytest.warns(RuntimeWarning, match='1 of 3 runs have a note; run 1: '):
         table = sweep(
@@ -478,7 +479,7 @@ def test_ctrl_c_ends_with_what_is_kept(tmp_path, times):
     )
     assert eventually(lambda: len(_lines(tmp_path / 'runs/runs.jsonl')) >= 2, 120.0)
     for _ in range(times):
-        os.killpg(child.pid, signal.SIGINT)  # as a terminal sends it, to all of them
+        os.killpg(child.pid, signal.SIGINT)  # as a terminal does, to the whole process group
         time.sleep(0.05)
     _, notes = child.communicate(timeout=60)
     kept = len(whole_lines(tmp_path / 'runs/runs.jsonl'))
@@ -490,7 +491,7 @@ def test_ctrl_c_ends_with_what_is_kept(tmp_path, times):
 
 
 def test_arms_that_cannot_be_computed_have_a_note_and_the_others_go_on():
-    # for the largest mass, rounding loses the inertia about the motor
+    # for the largest mass, rounding cancels the inertia about the motor
     with pytest.warns(RuntimeWarning):
         table = sweep('single_link', vary={'tip_mass.mass': [0.1, 1e30]}, run=MOVE)
     assert ['"motor" moves no mass.' in note for note in table['note']] == [False, True]

@@ -1,4 +1,4 @@
-"""The page about sweeps and environments: what it shows runs."""
+"""The page about sweeps and environments: its examples run."""
 
 import csv
 import re
@@ -26,7 +26,7 @@ def test_commands_run_and_leave_their_tables(tmp_path, monkeypatch, capsys):
     assert len(lines) == 2
     for line in lines:
         assert main([*shlex.split(line)[1:], '--processes', '1']) == 0
-        # on the oldest versions there is no pyarrow, and a line says so
+        # with the oldest versions there is no pyarrow, which causes a message
         assert all(
             'no Parquet without pyarrow' in line for line in capsys.readouterr().err.splitlines()
         )
@@ -40,7 +40,7 @@ def test_commands_run_and_leave_their_tables(tmp_path, monkeypatch, capsys):
         for row in rows
     }
     soft, *_, stiff = sorted({key[0] for key in swings})
-    # a softer link with the same load swings further
+    # a softer link with the same load deflects more
     assert swings[soft, 0.1] > swings[stiff, 0.1]
 
 
@@ -85,7 +85,7 @@ def test_the_page_of_scale_has_the_figures_of_the_tables_that_it_names():
     here, there = (dict(re.findall(r'^\| ([^|]+) \| ([^|]+) \|', page, re.M)) for page in pages)
     for row, (source, factor) in SAME.items():
         planned, measured = numbers_in(here[row]), factor * numbers_in(there[source])[0]
-        # figures of the plan are round: two digits of them count
+        # figures of the plan are rounded to two digits
         assert 0.95 * min(planned) <= measured <= 1.05 * max(planned), row
 
 
