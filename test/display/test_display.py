@@ -1,4 +1,4 @@
-"""The display description: another reader's kinematics must find the frames of the simulation."""
+"""The display description: the kinematics of another reader give the frames of the simulation."""
 
 import re
 from pathlib import Path
@@ -108,7 +108,7 @@ def test_ros_urdf_parser_reads_it_without_a_word(name, capfd):
     arm = load(ROBOTS[name])
     urdf = parser.URDF.from_xml_string(display_description(arm))
     assert urdf.get_root() == arm.description.links[0].name
-    assert capfd.readouterr() == ('', '')  # it prints about tags that it does not know
+    assert capfd.readouterr() == ('', '')  # it prints warnings about unknown tags
 
 
 @pytest.mark.parametrize('name', ['two_link', 'canadarm2', 'rig'])
@@ -179,7 +179,7 @@ def test_a_link_may_curl_up_without_a_jump_of_any_joint(direction):
     # each of eight segments turns by some 25 degrees at most: 200 degrees in all
     steps = np.array([display.positions(size * curl) for size in np.linspace(0.0, 0.024, 400)])
     assert abs(steps[-1, 1:]).max() > 1.8  # beyond a quarter turn
-    inside = np.abs(steps[:, 4:]).max(axis=1) < 3.1  # before half a turn begins anew
+    inside = np.abs(steps[:, 4:]).max(axis=1) < 3.1  # before the angle wraps at half a turn
     assert np.abs(np.diff(steps[inside], axis=0)).max() < 0.02
 
 
@@ -298,7 +298,7 @@ def test_the_rest_of_the_urdf_is_the_users_own():
     assert '<flexibility' not in made and 'EIy' not in made
 
 
-def test_a_mimic_joint_stays_one_and_its_held_position_is_told():
+def test_a_mimic_joint_remains_one_and_its_fixed_position_is_included():
     arm = load(ROBOTS['every_feature'])
     assert '<mimic joint="elbow" offset="0.4"/>' in display_description(arm)
     display = DisplayJoints(arm)
@@ -332,7 +332,7 @@ def test_a_rigid_arm_is_shown_as_it_is():
     assert made == text
 
 
-def test_it_can_be_told_from_a_robot_to_simulate():
+def test_it_is_distinguished_from_a_robot_to_simulate():
     arm = load('two_link')
     assert is_display_description(display_description(arm))
     assert not is_display_description(arm.description.text)

@@ -90,7 +90,7 @@ def test_pieces_run_along_the_chords_and_start_and_end_with_the_link(source):
         chord = np.diff(axis, axis=0)
         length = np.linalg.norm(chord, axis=1)
         np.testing.assert_allclose(x, chord / length[:, None], atol=1e-12)
-        # in between they go on along their chord, as far as the mitre
+        # between the nodes they extend along their chord to the mitre
         for beyond, along in ((axis[1:-1] - begin[1:], x[1:]), (end[:-1] - axis[1:-1], x[:-1])):
             over = np.einsum('ka,ka->k', beyond, along)
             assert np.all(over >= -1e-12) and np.all(over < length.max() / 2)
@@ -143,7 +143,8 @@ def test_bent_pieces_leave_no_wedge_between_them(source, seed, bend):
     for row in shape.links:
         axis = nodes(bent, row)
         sections = Rotation.from_quat(bent.orientation[row.pieces]).as_matrix()
-        size = 0.98 * np.array(drawn_sections(arm)[row.link].size)  # bent both ways it twists
+        # bending in both planes twists it
+        size = 0.98 * np.array(drawn_sections(arm)[row.link].size)
         if row.shape == 'cylinder':
             sections = np.roll(sections, 1, axis=2)
         for node in range(1, len(axis) - 1):
@@ -330,7 +331,7 @@ def test_more_strain_is_darker_in_even_steps():
     lightness, steps = lightness_and_distance(ramp[:, :3])
     assert ramp.min() >= 0.0 and ramp.max() <= 1.0
     assert np.all(np.diff(lightness) < 0.0)
-    # Oklab, in which steps are equal, and CIELAB disagree by this much about vivid colours
+    # Oklab, which has equal steps here, and CIELAB differ by this much for vivid colours
     assert steps.max() / steps.min() < 3.0
     background = lightness_and_distance(np.array([[48, 48, 48]] * 2) / 255)[0][0]  # of rviz
     assert lightness.min() > background + 15 and lightness[0] > 90

@@ -1,4 +1,4 @@
-"""The rviz settings name what exists: plugins, topics, frames."""
+"""The rviz settings contain only existing plugins, topics and frames."""
 
 import re
 from pathlib import Path
@@ -18,7 +18,7 @@ from flex_robot_sim.util.share import share_folder, shipped_robots
 # of rviz_default_plugins and rviz_common, from Humble on
 DISPLAYS = {'Grid', 'RobotModel', 'MarkerArray', 'Axes', 'TF'}
 TOOLS = {'Interact', 'MoveCamera', 'Select', 'FocusCamera', 'Measure'}
-PANELS = {'Displays', 'Views'}  # Time takes three quarters of the window for itself
+PANELS = {'Displays', 'Views'}  # the Time panel takes three quarters of the window
 TOPICS = {'RobotModel': 'display_description', 'MarkerArray': 'bending_markers'}
 
 
@@ -52,7 +52,7 @@ def test_displays_listen_to_the_topics_of_the_nodes_relative_to_their_namespace(
         for item in manager['Displays']
     }
     assert {name: topic['Value'] for name, topic in found.items() if topic} == TOPICS
-    # a late subscriber gets a description only if it asks for it
+    # a late subscriber receives a description only with transient-local durability
     assert found['RobotModel']['Durability Policy'] == 'Transient Local'
 
 
@@ -85,7 +85,7 @@ def test_tf_hides_what_stands_between_virtual_joints_and_nothing_else(name, mana
 
 @pytest.fixture(scope='module', params=shipped_robots())
 def fitted(request):
-    """An arm, and the settings that are made for it, as YAML reads them."""
+    """An arm and its settings, parsed as YAML."""
     arm = load(request.param)
     return arm, yaml.safe_load(fitted_layout(settings(), arm))
 
@@ -141,7 +141,7 @@ def test_camera_sees_the_whole_arm_and_the_arm_fills_a_good_part_of_the_picture(
 
 def test_reach_is_that_of_the_longest_straight_line_through_an_arm():
     assert reach(read_description('spin_up_8m')) == pytest.approx(8.0)
-    # pedestal 0.25 + 0.0 and two links of half a metre with what they carry
+    # pedestal 0.25 + 0.0 and two links of half a metre with their loads
     offsets = [np.linalg.norm(joint.position) for joint in read_description('two_link').joints]
     assert reach(read_description('two_link')) == pytest.approx(sum(offsets))
     rng = np.random.default_rng(1)

@@ -1,4 +1,4 @@
-"""Quaternions, judged by scipy's."""
+"""Quaternions, compared with those of scipy."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ AXES /= np.linalg.norm(AXES, axis=1)[:, None]
 def test_quaternions_are_those_of_scipy_at_any_angle_about_any_axis(angle):
     turns = Rotation.from_rotvec(angle * AXES)
     found, expected = quaternions(turns.as_matrix()), turns.as_quat()
-    # q and -q are one turn
+    # q and -q are the same rotation
     signs = np.sign(np.einsum('ka,ka->k', found, expected))
     assert signs[:, None] * found == pytest.approx(expected, abs=1e-14)
 
