@@ -1,4 +1,4 @@
-"""Two recordings over each other, made by formulas that say how far they are apart."""
+"""Comparison of two recordings with a known difference."""
 
 import json
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.slow
 
 
 def compared(capsys, folder, first, second):
-    """What `flexsim compare --json` says."""
+    """Output of `flexsim compare --json`."""
     assert (
         main(['compare', str(first), str(second), '--output', str(folder / 'x.html'), '--json'])
         == 0

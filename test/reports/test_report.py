@@ -1,4 +1,4 @@
-"""Numbers and pages of recordings, judged by formulas, by the simulation, and by a browser."""
+"""Numbers and pages of recordings, against formulas, the simulation, and in a browser."""
 
 import base64
 import json
@@ -52,7 +52,7 @@ def report(simulated):
 
 
 def reported(capsys, *words):
-    """What `flexsim report --json` says."""
+    """Output of `flexsim report --json`."""
     assert main(['report', *map(str, words), '--json']) == 0
     return json.loads(capsys.readouterr().out)
 
@@ -62,7 +62,8 @@ def test_errors_and_efforts_are_those_that_were_written(tmp_path, capsys):
     facts = reported(capsys, path, '--output', tmp_path / 'x.html')
     row = facts['joints']['elbow']
     for key in ('error_rms', 'error_largest', 'error_at_end'):
-        assert row[key] == pytest.approx(0.01, abs=1e-9)  # all is exact but for rounding
+        # exact except for rounding
+        assert row[key] == pytest.approx(0.01, abs=1e-9)
     assert row['effort_rms'] == row['effort_largest'] == 1.5
     assert row['range'] == pytest.approx(0.5)
     assert facts['topics']['/joint_states']['messages'] == 1200
@@ -71,23 +72,23 @@ def test_errors_and_efforts_are_those_that_were_written(tmp_path, capsys):
 
 
 @pytest.mark.parametrize('frequency, ratio', [(2.5, 0.02), (1.7, 0.005), (6.0, 0.05)])
-def test_a_tip_that_rings_much_or_little_damped_is_told(tmp_path, frequency, ratio):
+def test_modes_of_a_tip_are_measured_for_little_and_much_damping(tmp_path, frequency, ratio):
     path = write_run(tmp_path / 'run.mcap', seconds=9.5, frequency=frequency, ratio=ratio)
     first = make_report(path).numbers['modes']['measured'][0]
-    # written without noise: what is left is where the record ends
+    # without noise; the remaining error is from the end of the record
     assert first['frequency'] == pytest.approx(frequency, rel=1e-6)
     assert first['damping_ratio'] == pytest.approx(ratio, rel=1e-4)
 
 
-def test_what_a_tip_rings_with_after_a_motion_is_found(tmp_path):
+def test_residual_vibration_of_a_tip_after_a_motion_is_measured(tmp_path):
     path = write_run(tmp_path / 'run.mcap', seconds=14.0, frequency=2.5, ratio=0.02)
     facts = make_report(path).numbers
     modes = facts['modes']
     assert modes['is_rest'] and modes['from'] == pytest.approx(1.5, abs=0.03)
-    # 30 periods without noise: a fit finds what they were made of
+    # 30 periods without noise: the fit finds the true values
     assert modes['measured'][0]['frequency'] == pytest.approx(2.5, rel=0.01)
     assert modes['measured'][0]['damping_ratio'] == pytest.approx(0.02, rel=0.01)
-    # up and down by 4 mm, less what a quarter and three quarters of a period take away
+    # amplitude 4 mm, less the decay in a quarter and three quarters of a period
     decay = np.exp(-0.02 * 2 * np.pi * np.array([0.25, 0.75]))
     assert facts['tips']['forearm']['residual_vibration'] == pytest.approx(
         4e-3 * decay.mean(), rel=0.01
@@ -143,7 +144,7 @@ def test_figures_are_files_of_both_kinds(tmp_path, capsys):
     assert '<svg' in (tmp_path / 'figs' / 'tips.svg').read_text()
 
 
-def test_a_browser_shows_the_page_from_disk_and_asks_nobody(report, tmp_path, browsers):  # noqa: F811
+def test_a_browser_shows_the_page_from_disk_without_requests(report, tmp_path, browsers):  # noqa: F811
     page = tmp_path / 'run.html'
     page.write_text(report.page(), 'utf-8')
     browser = browsers(page.as_uri())
@@ -158,7 +159,7 @@ def test_a_browser_shows_the_page_from_disk_and_asks_nobody(report, tmp_path, br
         "s.dispatchEvent(new Event('input'))"
     )
     assert '0.50 of 1.00 s' in browser.text and script(drawn) != first
-    # the line through a plot of time stands in the middle of what it shows
+    # the cursor of a time plot is in the middle of the plotted range
     shares = script("""const p = document.getElementById('positions');
         const at = p.querySelector('.cursor').style.left;
         return [parseFloat(at) / 100, +p.dataset.left, +p.dataset.right, +p.dataset.from,
@@ -174,7 +175,7 @@ def test_a_browser_shows_the_page_from_disk_and_asks_nobody(report, tmp_path, br
     ] == []
 
 
-def test_names_of_strangers_are_text_and_nothing_else(tmp_path, browsers):  # noqa: F811
+def test_untrusted_names_are_only_text(tmp_path, browsers):  # noqa: F811
     name = '</script><script>document.title="mine"</script><img src=x onerror=alert(1)>'
     path = write_run(tmp_path / 'run.mcap', joint=name, seconds=1.0)
     assert main(['report', str(path), '--output', str(tmp_path / 'x.html')]) == 0
@@ -220,7 +221,7 @@ def test_what_holds_no_run_is_one_line(tmp_path, capsys, make, line):
     assert not (tmp_path / 'x.html').exists()
 
 
-def test_a_recording_of_other_things_is_told_what_it_lacks(tmp_path, capsys):
+def test_a_recording_without_joint_states_is_refused_with_its_topics(tmp_path, capsys):
     path = tmp_path / 'x.mcap'
     writer = RecordingWriter(path, {})
     writer.write(writer.topic('/hello', TEXT, TEXTS[TEXT]), 1, text('x'))

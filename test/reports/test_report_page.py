@@ -1,4 +1,4 @@
-"""The commands of docs/report.md run one after the other, as a reader would call them."""
+"""The commands of docs/report.md run in their order."""
 
 import re
 import shlex

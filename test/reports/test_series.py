@@ -22,7 +22,7 @@ def test_a_thinned_curve_keeps_its_ends_and_its_peaks():
 
 
 @pytest.mark.parametrize('hole', [np.nan, np.inf, -np.inf])
-def test_a_thinned_curve_has_the_peaks_of_each_stretch_beside_its_holes(hole):
+def test_a_thinned_curve_keeps_the_peaks_of_each_stretch_and_its_gaps(hole):
     random = np.random.default_rng(4)
     time, values = np.arange(1009.0), random.normal(size=1009).round(1)  # some are equal
     stretches = [*itertools.pairwise(np.linspace(0, 1009, 51).astype(int).tolist())]
@@ -37,11 +37,11 @@ def test_a_thinned_curve_has_the_peaks_of_each_stretch_beside_its_holes(hole):
 
 
 def test_a_steady_swing_has_a_peak_of_its_amplitude_at_its_frequency():
-    # 50 whole periods: no share of it leaks beyond the window's own width
+    # 50 whole periods: nothing leaks beyond the width of the window
     time = np.arange(0.0, 20.0, 0.01)
     samples = 3.0 + 0.2 * time + 0.7 * np.sin(2 * np.pi * 2.5 * time)
     frequencies, amplitudes = amplitude_spectrum(100.0, samples[:, None])
-    # a trend is taken out between the ends of the samples, where the swing is not over
+    # the trend is removed between the first and last sample, which is not a whole period
     assert amplitudes.max() == pytest.approx(0.7, rel=0.01)
     assert frequencies[amplitudes.argmax()] == pytest.approx(2.5, abs=0.05)  # 1 / 20 s
 

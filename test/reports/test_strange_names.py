@@ -1,4 +1,4 @@
-"""Names come from anybody: they are plain text in figures, on pages and on terminals."""
+"""Names are untrusted: they are plain text in figures, on pages and on terminals."""
 
 import html
 import re
@@ -29,7 +29,7 @@ FORMULAS = [
     '\\n',
     '$\\undefined$',
 ]
-# from a list of Unicode's bidirectional controls, and what steers terminals
+# Unicode's bidirectional controls, and control characters of terminals
 CONTROLS = ['\u202egnp.exe', '\u202a', '\u202b', '\u202c', '\u202d', '\u2066', '\u2067',
             '\u2068', '\u2069', '\u200e', '\u200f', '\u061c', '\x1b[31mred', '\x1b]0;title\x07',
             '\x9b31m', '\x7f', '\x00', '\x08', '\u200b', '\U000e0041']  # fmt: skip
