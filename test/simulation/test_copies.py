@@ -277,7 +277,7 @@ def test_a_push_stays_as_it_is_when_the_caller_writes_into_its_array():
     other.push('tool', (0.0, 1.0, 0.0))
     force[:] = 50.0
     for sim in (one, other):
-        sim.push('forearm', (0.1, 0.0, 0.0))  # loads of all pushes are made again
+        sim.push('forearm', (0.1, 0.0, 0.0))  # the loads of all pushes are recomputed
         sim.step(20)
     np.testing.assert_array_equal(one.q, other.q)
 

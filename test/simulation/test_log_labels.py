@@ -1,4 +1,4 @@
-"""Labels of a log: the number under each is what its words say, by closed forms."""
+"""Labels of a log: the number under each matches its meaning, by closed forms."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ RECORD = (
 
 def columns_of(simulation, record=RECORD):
     """Return {label: number} of a single sample."""
-    log = simulation.record(*record)  # samples at once
+    log = simulation.record(*record)  # several samples in one call
     return {label: column[0] for label, column in log.columns().items()}
 
 

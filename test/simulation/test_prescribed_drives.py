@@ -1,4 +1,4 @@
-"""What drives do: limits, prescribed motions, moving targets, springs; and questions meanwhile."""
+"""Drives: limits, prescribed motions, moving targets, springs; and queries during a run."""
 
 import threading
 
@@ -41,7 +41,7 @@ def test_a_servo_respects_the_joint_limits_if_enabled():
     assert simulation.mean_effort == pytest.approx([10.0])
     assert simulation.velocity == pytest.approx([10.0 * 0.1 / INERTIA], rel=1e-9)
     simulation.advance_to(0.5)
-    # where it has ceased to push
+    # where the drive no longer pushes
     assert 2.0 < simulation.velocity[0] < 2.0 * 1.02 * (1 + 1e-9)
 
 
@@ -53,7 +53,7 @@ def test_a_released_drive_moves_while_another_one_stays_prescribed():
     simulation.prescribe('waist')
     simulation.effort = [5.0, 0.0, 0.0]
     simulation.step(200)
-    # 5 N m turn the waist, which carries less than 1 kg m2, by more than 0.5 * 5 * 0.2^2 rad
+    # 5 N m turn the waist, with less than 1 kg m2, by more than 0.5 * 5 * 0.2^2 rad
     assert simulation.motor_position[0] > 0.1
     assert simulation.motor_position[2] == pytest.approx(0.1 * simulation.time, rel=1e-12)
 
@@ -71,7 +71,7 @@ def test_the_effort_of_a_prescribed_motion_is_that_of_the_inverse_dynamics(schem
         expected = -INERTIA * 3.6 * np.sin(3 * middle) - 2 * 9.81 * 0.5 * np.cos(
             0.4 * np.sin(3 * middle)
         )
-        # a step has one acceleration; explicit schemes tell the effort at an edge of the step
+        # a step has one acceleration; explicit schemes report the effort at an edge of the step
         assert simulation.mean_effort == pytest.approx(
             [expected], abs=1e-3 if scheme == 'implicit_midpoint' else 2e-2
         )
@@ -90,8 +90,10 @@ def test_a_recorded_motion_of_the_motor_side_swings_the_link_behind_its_gear():
     work = simulation.energy().work
     simulation.advance_to(3.0)
     assert simulation.motor_position == pytest.approx([0.3], abs=1e-12)
-    assert simulation.energy().work == pytest.approx(work, abs=1e-12)  # a drive at rest does none
-    assert abs(simulation.energy().balance) < 1e-4 * work  # the spline is left at every step
+    # a drive at rest does no work
+    assert simulation.energy().work == pytest.approx(work, abs=1e-12)
+    # the motion deviates from the spline within each step
+    assert abs(simulation.energy().balance) < 1e-4 * work
     swing = []
     for _ in range(400):
         simulation.step()
@@ -122,7 +124,7 @@ def test_a_servo_damps_against_the_rate_of_its_target():
     for _ in range(500):
         simulation.hold([0.7 * simulation.time], 50.0, 20.0, [0.7])
         simulation.step()
-    # it started on the moving target; the target stands during a step, and the middle of it counts
+    # it starts on the moving target, which is held during a step at its value in the middle
     assert simulation.position == pytest.approx([0.7 * simulation.time], abs=0.7 * 1e-3)
     assert simulation.velocity == pytest.approx([0.7], abs=1e-3)
 
@@ -184,7 +186,7 @@ def test_queries_during_motion_change_nothing():
 
 
 def free_hinge(place=0.0, rate=0.0):
-    """Energy of the hinge of arms.py on its way, and of height [J]."""
+    """Kinetic and potential energy of the hinge of arms.py [J]."""
     return 0.5 * INERTIA * rate**2 + 2 * 9.81 * 0.5 * np.sin(-place)
 
 
@@ -202,7 +204,7 @@ def test_a_motion_that_starts_elsewhere_is_reported_and_counted_as_work():
     simulation = hinge(gravity=DOWN)
     simulation.prescribe('hinge', lambda t: (0.4, 0.0))
     assert simulation.reports == [jump(0.4, 0, 'its drive is at', 0)]
-    # gravity, along a turn about y, is all that there is
+    # only gravity acts, along a turn about y
     energy = simulation.energy()
     assert energy.work == pytest.approx(free_hinge(0.4) - free_hinge(), rel=1e-12)
     assert abs(energy.balance) < 1e-12 * abs(energy.work)
@@ -254,7 +256,7 @@ def test_a_new_state_has_its_prescribed_drives_on_their_motion():
     assert simulation.energy().strain == 0.0
     simulation.step(300)
     assert simulation.motor_position == pytest.approx([course(0.8)[0]], abs=1e-12)
-    # a drive that turns by 0.06 rad with 0.7 kg m2 behind it; midpoints miss h2 of that
+    # the drive turns a load of 0.7 kg m2 by 0.06 rad; midpoints err by h2 of that
     assert abs(simulation.energy().balance) < 1e-6
 
 
@@ -268,7 +270,7 @@ def test_smooth_motions_and_those_with_kinks_are_no_jumps():
         simulation.prescribe('hinge', course)
         simulation.step(200)
         assert simulation.reports == []
-        # what the rate of the motion asks for at once is booked, too
+        # the energy of the initial jump in rate also counts
         energy = simulation.energy()
         assert abs(energy.balance) < 1e-9 * max(1.0, energy.kinetic)
 
@@ -283,7 +285,7 @@ def test_jumps_of_samples_are_counted_as_work():
 
 def test_the_applied_effort_respects_the_velocity_limit():
     simulation = hinge(drive_limits=True)
-    # 2 rad/s is its limit, and 2 % of that is what it ceases to push in
+    # its limit is 2 rad/s, and its torque fades over 2 % of that
     for rate, share in ((1.0, 1.0), (2.0, 1.0), (2.02, 0.5), (2.5, 0.0), (-2.5, 1.0)):
         simulation.set_state(v=[rate])
         simulation.hold([0.0], 0.0, 0.0)

@@ -1,4 +1,4 @@
-"""Rollouts, compared with loops that take one step after the other."""
+"""Rollouts, compared with loops of single steps."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ def sine(time):
 
 
 def step_by_step(simulation, controller, steps, period, delay):
-    """Return the coordinates after every step of a loop in which each step asks what is due."""
+    """Return the coordinates after each step of a loop that evaluates the inputs at each step."""
     due, rows = {}, [simulation.q]
     for k in range(steps):
         if k % period == 0:

@@ -154,7 +154,7 @@ def test_before_a_non_finite_state_the_last_good_one_is_kept(scheme):
     np.testing.assert_array_equal(simulation.q, coordinates)
     np.testing.assert_array_equal(simulation.v, rates)
     assert simulation.energy() == energy
-    # and from there it goes on as if nothing had been
+    # and it continues from there normally
     simulation.effort = [0.0, 0.0]
     simulation.step(50)
     fresh = Simulation(swinging_arm(), SimulationSettings(scheme=scheme))
@@ -182,7 +182,7 @@ def test_a_coordinate_without_mass_is_refused():
     )
     expected = '" moves no mass. Give what it moves an inertia, or leave it out of the description'
     arm = build_arm(read_description(text))
-    for _ in range(2):  # who has been looked at once is not forgotten
+    for _ in range(2):  # a second attempt finds the same error
         found = refusal(SettingError, Simulation, arm)
         assert found in (f'"shoulder{expected}', f'"twist{expected}')
     assert refusal(SettingError, forward_dynamics, arm, [0.0, 0.0]) == found

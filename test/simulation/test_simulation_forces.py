@@ -37,7 +37,7 @@ def test_an_arm_in_equilibrium_stays_there():
     simulation = at_rest()
     before = simulation.q
     simulation.step(200)
-    # the search stops at 1e-10 or so; 0.2 s of unstable balance make little more of that
+    # the search stops at about 1e-10; 0.2 s of unstable balance increase that only a little
     np.testing.assert_allclose(simulation.q, before, atol=1e-8)
 
 
@@ -51,7 +51,7 @@ def test_a_damped_beam_comes_to_rest_in_the_equilibrium():
 
 
 def test_a_dead_load_bends_a_beam_by_F_L3_over_3EI():
-    force = 0.03  # slope 5e-4 at the end: what is of third order is below 1e-6
+    force = 0.03  # slope 5e-4 at the end, so third-order terms are below 1e-6
     tip = settled(clamped_arm(DAMPED), Push('tool', (0.0, force, -2 * force))).deflection['arm']
     expected = [force / (3 * EI), -2 * force / (3 * EI), force / EI, force / (2 * EI)]
     np.testing.assert_allclose(tip[[1, 2, 4, 5]], expected, rtol=1e-6)
@@ -146,7 +146,7 @@ def _axis(simulation, name, count):
 def test_a_wrench_counts_a_push_from_the_moment_it_is_given():
     simulation = at_rest()
     before = simulation.wrench('waist')
-    simulation.push('arm', force=(0.0, 0.0, 7.0))  # at the hinge, so nothing else feels it
+    simulation.push('arm', force=(0.0, 0.0, 7.0))  # at the hinge, so it has no other effect
     np.testing.assert_allclose(simulation.wrench('waist') - before, [0, 0, 0, 0, 0, -7], atol=1e-9)
     simulation.push('arm')
     np.testing.assert_allclose(simulation.wrench('waist'), before, atol=1e-12)

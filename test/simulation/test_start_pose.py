@@ -55,7 +55,7 @@ def test_a_simulation_starts_at_the_nearest_pose_within_limits_and_reports_it_on
     assert sim.reports == [NOTE]
     before = sum(sim.energy()[:3])
     sim.step(1000)
-    # the stop has nothing to give back, so the arm only falls
+    # the stop stores no energy, so the arm only falls
     assert sim.reports == [NOTE] and sum(sim.energy()[:3]) <= before + 1e-6
     sim.reset()
     assert sim.position.tolist() == START and sim.reports == [NOTE]
@@ -151,7 +151,7 @@ def test_all_shipped_robots_start_in_their_zero_pose():
 
 
 def public_robots():
-    """Folder of the wheel example-robot-data, or None."""
+    """Folder of the installed wheel example-robot-data, or None."""
     try:
         found = importlib.metadata.distribution('example-robot-data')
     except importlib.metadata.PackageNotFoundError:
@@ -176,7 +176,7 @@ def test_stops_do_not_accelerate_public_robots_at_the_start(path, moved):
     start = sum(sim.energy()[:3])
     sim.step(2000)
     energy = sim.energy()
-    # all that it loses comes from its height
+    # the lost energy comes only from its height
     assert energy.dissipated <= start - energy.gravity + 1e-6
 
 
