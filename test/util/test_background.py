@@ -1,4 +1,4 @@
-"""What is made in a thread beside the loops, and how its end is told."""
+"""Background tasks in a thread, and the report of their outcome."""
 
 import threading
 
@@ -10,7 +10,7 @@ from flex_robot_sim.util.exceptions import SettingError
 
 
 def outcome(background):
-    """What `look` returns in the end."""
+    """Final result of `poll`."""
     said = []
 
     def has_ended():
@@ -22,16 +22,16 @@ def outcome(background):
 
 
 class Meals(list):
-    """What was taken."""
+    """Record of accepted results."""
 
     def serve(self, dish):
-        """Take a dish, and report it."""
+        """Accept a result, and report it."""
         self.append(dish)
         return 'served'
 
 
 def fail(error):
-    """Return a function that fails so."""
+    """Return a function that raises this error."""
 
     def function(progress):
         raise error
@@ -46,14 +46,14 @@ def test_result_is_handed_over_once():
     assert (taken, background.is_busy, background.poll()) == (['soup'], False, None)
 
 
-def test_mistake_is_told_in_a_line():
+def test_setting_error_is_one_warning_line():
     background = BackgroundTask('dish')
     background.make(fail(SettingError('no salt')), str)
     assert outcome(background) == ('warning', 'no dish: no salt')
     assert not background.is_busy
 
 
-def test_bug_is_raised_where_it_is_seen():
+def test_unexpected_error_is_raised_by_poll():
     background = BackgroundTask('dish')
     background.make(fail(ZeroDivisionError('bug')), str)
     with pytest.raises(ZeroDivisionError, match='bug'):
@@ -66,7 +66,7 @@ def test_newest_order_wins():
 
     def slow(progress):
         go.wait()
-        progress(1, 2)  # which ends it
+        progress(1, 2)  # which ends the task
         raise AssertionError
 
     background.make(slow, taken.append)

@@ -1,4 +1,4 @@
-"""Files are written as a whole or not at all; `why_unwritable` against an attempt to write."""
+"""Files are written completely or not at all; `why_unwritable` against an attempt to write."""
 
 import contextlib
 import os
@@ -109,7 +109,7 @@ def test_a_file_without_the_right_to_write_stays(monkeypatch):
         inside.write_text('older')
         (folder / 'closed').chmod(0o500)
         with contextlib.suppress(OSError), open_atomic(inside) as file:
-            file.write('newer')  # the folder takes no new file, but this one can be written
+            file.write('newer')  # the folder permits no new file, but this one is writable
         assert path.read_text() == 'older' and inside.read_text() == 'newer'
         (folder / 'closed').chmod(0o700)
 

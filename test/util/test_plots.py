@@ -1,4 +1,4 @@
-"""Figures of motions: what is in them, and what becomes of a useless path."""
+"""Figures of motions: their contents, and errors for invalid paths."""
 
 import numpy as np
 import pytest
@@ -61,7 +61,7 @@ def test_the_end_of_the_name_says_what_kind_of_file_it_is(tmp_path, kind, start)
 
 
 def luminance(colour):
-    """Relative luminance of sRGB (WCAG 2.1): how light it is in a print without colours."""
+    """Relative luminance of sRGB (WCAG 2.1): lightness in a print without colours."""
     parts = [int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5)]
     linear = [
         part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
@@ -70,7 +70,7 @@ def luminance(colour):
 
 
 def test_every_colour_stands_out_from_paper():
-    # 3:1 is what WCAG asks of graphics; the two lightest are for the last curves only
+    # WCAG requires 3:1 for graphics; the two lightest are for the last curves only
     assert all(1.05 / (luminance(colour) + 0.05) >= 3.0 for colour in COLOURS[:3])
     assert all(1.05 / (luminance(colour) + 0.05) >= 2.0 for colour in COLOURS)
 

@@ -1,4 +1,4 @@
-"""Pickles of arms and what is made of them: in pools of processes, and of another version."""
+"""Pickles of arms and objects made from them, in process pools and from another version."""
 
 import copy
 import pickle

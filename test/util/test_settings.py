@@ -1,4 +1,4 @@
-"""Settings are refused in one line that has their name, bound, meaning and unit."""
+"""Invalid settings cause a one-line error with name, bound, meaning and unit."""
 
 from dataclasses import FrozenInstanceError, fields
 

@@ -1,4 +1,4 @@
-"""What an interpreter and a notebook show of large objects: a few lines, however large."""
+"""Representations of large objects in an interpreter and a notebook have a few lines."""
 
 import copy
 from dataclasses import replace
@@ -100,7 +100,7 @@ def test_the_text_of_an_arm_says_what_it_is():
     assert lines[0] == f'ArmModel of "two_link": 3 joints, {arm.size} coordinates'
     assert any(line.split() == ['joints', 'waist,', 'shoulder,', 'elbow'] for line in lines)
     assert any(line.split() == ['gravity', '0,', '0,', '-1.62', 'm/s2'] for line in lines)
-    # of a link that bends, a description has the mass of its beam as well
+    # the description of a flexible link also has the mass of its beam
     masses = [
         link.inertial.mass for link in arm.description.links[1:] if link.inertial and not link.beam
     ]
