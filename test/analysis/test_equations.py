@@ -190,7 +190,7 @@ def test_arguments_may_be_any_arrays_and_stay_as_they_are():
             expected,
         ):
             np.testing.assert_array_equal(result, value)
-            result[:] = 0.0  # the caller's own
+            result[:] = 0.0  # the array of the caller
 
 
 def test_invalid_queries_are_one_line_errors():

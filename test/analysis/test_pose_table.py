@@ -1,4 +1,4 @@
-"""Judges: scipy's interpolator on regular grids, and the values of the table itself."""
+"""Table over poses, against the interpolator of scipy and its own grid values."""
 
 import itertools
 

@@ -17,8 +17,8 @@ RATE = 200.0
 def decay(frequency, ratio, seconds=12.0, start=2.0, noise=0.02, seed=0):
     t = np.arange(0.0, seconds, 1 / RATE)
     rate, after = 2 * np.pi * frequency, np.maximum(t - start, 0.0)
-    ringing = np.exp(-ratio * rate * after) * np.sin(rate * np.sqrt(1 - ratio**2) * after)
-    return ringing + noise * np.random.default_rng(seed).normal(size=t.size)
+    vibration = np.exp(-ratio * rate * after) * np.sin(rate * np.sqrt(1 - ratio**2) * after)
+    return vibration + noise * np.random.default_rng(seed).normal(size=t.size)
 
 
 @pytest.mark.parametrize('frequency, ratio', [(3.0, 0.005), (3.0, 0.03), (12.0, 0.01), (7.3, 0.1)])
