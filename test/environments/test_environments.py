@@ -1,4 +1,4 @@
-"""Environments of Gymnasium: by its own checker, and beside a plain Simulation."""
+"""Gymnasium environments: by the checker of Gymnasium, and compared with a Simulation."""
 
 import copy
 import pickle
@@ -58,7 +58,7 @@ def test_many_do_what_each_does_alone_and_begin_anew_in_the_next_step(task, scal
     seen, expected = many.reset(seed=11)[0], alone.reset(seed=11)[0]
     assert (seen == expected).all()
     rng, ends = np.random.default_rng(0), 0
-    for _ in range(45):  # two episodes and what comes between
+    for _ in range(45):  # two episodes and the reset between them
         actions = rng.uniform(-1.0, 1.0, many.action_space.shape)
         for one, other in zip(many.step(actions)[:4], alone.step(actions)[:4]):
             assert (one == other).all()
@@ -100,7 +100,7 @@ def test_what_tips_do_is_seen_as_the_simulation_has_it():
     for k in range(2):
         sim.set_state(q=episodes.batch.q[k])
         tips = np.array([tip[:3] for tip in sim.deflection.values()])
-        # shortening is quadratic, and left out where tips are seen
+        # shortening is quadratic, and the measured tip excludes it
         assert np.abs(measured.tip[k] - tips).max() < 10 * np.abs(tips).max() ** 2
         assert np.abs(tips).max() > 1e-3
 
@@ -141,7 +141,7 @@ def test_a_push_moves_the_arm_and_is_over():
     pushed = [age for age, _, is_pushed in moved if is_pushed]
     assert pushed_at <= pushed[0] < pushed_at + 0.03
     assert len(pushed) == 10  # of 10 ms
-    # it rested before, and swings long after; efforts are those of a straight arm
+    # it rests before and vibrates long after; the efforts are those of a straight arm
     assert max(change for age, change, _ in moved if age < pushed[0]) < 0.2 * max(
         change for age, change, _ in moved if age > pushed[-1]
     )
@@ -170,7 +170,7 @@ def test_numbers_are_drawn_for_every_episode_and_the_same_for_a_seed():
 def test_an_arm_that_begins_anew_gets_numbers_of_its_own_and_the_others_keep_theirs():
     env = ArmVectorEnv(3, scale={'arm.EIz': 'uniform:0.5,2'}, seconds=0.05)
     env.reset(seed=4)
-    env.episodes.age[1] += 0.03  # so that one of them is through first
+    env.episodes.age[1] += 0.03  # so that one of them finishes first
 
     def stiffness():
         return np.array([arm.arrays.stiffness.max() for arm in env.episodes.batch.arms])
@@ -188,7 +188,7 @@ def test_what_a_normal_law_draws_beyond_what_can_be_is_cut_off():
     )
     env.reset(seed=0)
     ratios = [arm.description.link('arm').beam.damping_ratio for arm in env.episodes.batch.arms]
-    # of 40 draws beyond both ends, none is left out: half of a hundredth, and what is critical
+    # draws beyond the bounds are clipped: to a hundredth of the nominal value, and to 0.9
     nominal = frs.load('single_link').description.link('arm').beam.damping_ratio
     assert min(ratios) == pytest.approx(nominal / 100, rel=1e-12) and max(ratios) == 0.9
     masses = [payload['tool'].mass for payload in env.episodes.batch._members.payloads]
@@ -204,7 +204,7 @@ def test_the_lengths_that_are_seen_are_those_of_the_arms_that_were_drawn():
     for k, arm in enumerate(arms):
         lengths = [np.linalg.norm(arm.description.link(link).beam.end) for link in arm.segments]
         assert measured.reach[k] == pytest.approx(lengths, rel=1e-12)
-        # bending of a tip counts as the angle of a straight link that goes there
+        # a tip deflection counts as the angle of a straight link to that point
         straight, bent = (
             TASKS['tracking'].reward(
                 measured._replace(tip=np.einsum('l,i->li', lengths, [0.0, angle, 0.0])[None])
@@ -220,7 +220,7 @@ def test_reward_and_observation_may_be_ones_own():
         reward=lambda measured: -measured.time, observation=lambda measured: measured.tip[:, 0, :2]
     )
     assert env.observation_space.shape == (2,) == env.reset(seed=0)[0].shape
-    # a hundredth of a second at the cost of the time, which is a hundredth of a second
+    # the reward -0.01 (the time) over a period of 0.01 s
     assert env.step(np.zeros(1))[1] == pytest.approx(-1e-4, rel=1e-12)
 
 
@@ -236,7 +236,7 @@ def test_an_arm_that_is_lost_ends_its_episode_and_the_others_go_on():
     assert rewards[1] == 0.0 and not terminated.any() and np.isfinite(seen).all()
 
 
-def test_costs_are_zero_for_who_is_where_it_shall_be_and_rise_beside():
+def test_costs_are_zero_at_the_goal_and_grow_with_the_distance():
     episodes = Episodes('single_link', 'rest_to_rest', 1, EpisodeSettings())
     measured = episodes.measure()
     for task in TASKS.values():
@@ -271,7 +271,7 @@ def test_an_arm_that_is_lost_far_out_begins_anew_with_other_numbers():
     env.step(np.zeros((2, 1)))
     env.step(np.zeros((2, 1)))
     balance = env.episodes.batch.energy().balance
-    # a step puts its energy right to rounding (T44)
+    # a step corrects its energy to rounding (T44)
     assert np.abs(balance).max() < 1e-11
 
 
@@ -281,7 +281,7 @@ def test_an_action_lasts_as_long_as_the_arm_moves(period):
     env.reset(seed=0)
     for _ in range(3):
         env.step(np.zeros(1))
-    # sums of the two are rounded in other places
+    # the two sums round differently
     assert env.episodes.age[0] == pytest.approx(3 * period, rel=1e-12)
     assert env.episodes.batch.time == pytest.approx(3 * period, rel=1e-12)
 
@@ -305,7 +305,7 @@ def test_a_copy_goes_on_as_the_original_and_apart_from_it(kind, way):
         env.step(action)
 
     def rest(env):
-        """What comes, with two episodes of other numbers."""
+        """Return the results of the remaining steps; the parameters change between episodes."""
         out = []
         for action in actions[15:]:
             out.append(env.step(action)[:4])
@@ -415,7 +415,7 @@ def test_the_action_of_one_arm_has_a_number_for_each_joint():
             env.step(action)
 
 
-def test_an_observation_that_changes_its_length_is_told():
+def test_an_observation_that_changes_its_length_is_an_error():
     env = ArmEnv(observation=lambda measured: np.zeros((1, 2 + int(measured.time[0] > 0.0))))
     env.reset(seed=0)
     with pytest.raises(UsageError) as caught:
