@@ -103,7 +103,7 @@ def test_link_ends_without_rotation_change_nothing_in_a_rigid_arm():
 
 
 def test_link_ends_without_rotation_overestimate_the_frequency_of_two_links():
-    # without the slope at its end, the first link sees too little inertia of the second
+    # without the slope at its end, the first link has too little of the inertia of the second
     frequencies = []
     for turns in (True, False):
         arm = frs.load('ella', coupling='zero_order', gravity=(0, 0, 0))
