@@ -23,7 +23,7 @@ def test_the_duration_is_from_the_first_knot_to_the_end():
     assert swing().duration == np.inf
 
 
-def test_the_representation_tells_joints_pieces_and_times():
+def test_the_representation_has_joints_pieces_and_times():
     motion = minimum_jerk_motion(START, END, duration=0.8, begin=0.5)
     assert repr(motion) == 'Motion of 2 joints, 1 piece, 0.5 to 1.3 s'
     assert repr(swing()) == 'Motion of 2 joints, 2 pieces, 1 to 2.5 s, repeats from 1.5 s'

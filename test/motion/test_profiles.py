@@ -1,4 +1,4 @@
-"""Step, minimum jerk, bang-bang and swing, against what defines them."""
+"""Step, minimum jerk, bang-bang and swing, against their definitions."""
 
 import numpy as np
 import pytest
@@ -88,7 +88,7 @@ def test_a_swing_never_jumps(dwell, poses):
     swing = motion('swing', profile_start=0.0, profile_dwell=dwell, profile_poses=poses)
     times = np.arange(0.0, 12.0, 1e-3)
     places = np.array([swing.sample(t)[0] for t in times])
-    # no joint is faster than 15/8 of its way of at most 1.5 rad in 1 s
+    # the peak velocity of a joint is 15/8 of its mean, at most 1.5 rad in 1 s
     assert np.abs(np.diff(places, axis=0)).max() < 15 / 8 * 1.5 * 1e-3 * 1.001
     assert np.abs(places[0] - START).max() == 0.0
 

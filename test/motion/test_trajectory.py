@@ -1,4 +1,4 @@
-"""Trajectories against splines of scipy, and everything that is none."""
+"""Trajectories against splines of scipy, and invalid trajectories."""
 
 import numpy as np
 import pytest
@@ -129,7 +129,7 @@ def test_each_piece_is_that_of_a_trajectory_of_its_two_points(seed):
         both = has_velocity[i] and has_velocity[i + 1]
         second = [[0.0] * 3] if both and i + 1 == k - 1 else [velocities[i + 1]] if both else ()
         if both and i + 1 < k - 1:
-            continue  # a trajectory does not end while its joints move
+            continue  # a trajectory must end at rest
         more = [[accelerations[i + 1]]] if both and has_acceleration[i : i + 2].all() else []
         alone = motion_of(
             [times[i + 1] - times[i]],

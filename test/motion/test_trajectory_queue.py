@@ -73,7 +73,7 @@ def test_the_loop_goes_on_while_another_thread_plans(controller):
         updates += 1
         update(controller, updates * PERIOD)
         time.sleep(1e-4)
-    assert updates > 20  # to plan takes a tenth of a second, even on a fast machine
+    assert updates > 20  # planning takes a tenth of a second, even on a fast machine
     update(controller, (updates + 1) * PERIOD)
     assert controller.is_moving and controller.refused == 0
 
@@ -82,7 +82,8 @@ def test_to_follow_a_long_plan_takes_no_more_than_to_follow_a_short_one(controll
     plan(controller, long_trajectory())
     began = time.thread_time()
     update(controller, PERIOD)
-    assert time.thread_time() - began < 0.02  # planned here, it would take ten times as long
+    # planning in this thread would take ten times as long
+    assert time.thread_time() - began < 0.02
     assert controller.is_moving
 
 
@@ -122,7 +123,7 @@ def test_a_plan_joins_the_reference_where_it_is_by_then(controller):
         before = controller.target
         update(controller, k * PERIOD)
         assert np.abs(controller.target - before).max() < 1.5 * 0.5 * PERIOD
-    # the waist is not named: it stands where it was when the plan began
+    # the waist is not named: it stays at its position at the start of planning
     assert controller.target_velocity[0] == 0.0 < controller.target_velocity[1]
 
 

@@ -28,7 +28,7 @@ def arm():
 
 
 class Arm:
-    """A controller that sees an arm at its target, state by state."""
+    """A controller that receives states of an arm exactly at its target."""
 
     def __init__(self, arm, random):
         self.controller, self._random = JointController(arm), random
@@ -36,7 +36,7 @@ class Arm:
         self.go_on(1)
 
     def go_on(self, count):
-        """Take states with the jitter of a machine that is busy."""
+        """Send states with the jitter of a busy machine."""
         for _ in range(count):
             self.now += PERIOD * self._random.uniform(0.5, 1.5)
             target, still = self.controller.target, np.zeros(3)
@@ -85,7 +85,7 @@ def test_correct_trajectories_replace_one_another_in_motion(arm, mutants, order)
         if curve is not None:
             t = min(begin - start, duration)
             state = np.array([curve(t, k) for k in range(3)])
-        while True:  # until a curve keeps to the limits
+        while True:  # until a curve stays within the limits
             goal, new_duration = random.uniform(lower, upper), random.uniform(0.4, 2.5)
             new = curve_from(state, goal, new_duration)
             places = new(np.linspace(0.0, new_duration, 200))
@@ -148,7 +148,7 @@ def test_a_late_trajectory_is_joined_where_the_joints_can_reach_it(arm):
     controller.update(0.0, still, still, still, still)
     times = np.linspace(0.0, 1.0, 1001)
     curve = curve_from(np.zeros((3, 3)), np.array([1.0, 0.5, 0.5]), 1.0)
-    # its start passed 0.2 s ago: the next point is 0.06 rad away, and 1 ms
+    # it started 0.2 s ago: the next point is 0.06 rad and 1 ms away
     controller.follow(Trajectory(NAMES, times, curve(times), curve(times, 1)), 0.2, start=0.0)
     places = []
     for k in range(100, 510):
