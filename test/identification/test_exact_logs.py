@@ -31,9 +31,9 @@ GAUGE = 5e-4  # [1/m]
 def test_parameters_keep_their_true_values(seed):
     arm, rng = frs.load('two_link'), np.random.default_rng(seed)
     pose = rng.uniform([-1.0, 0.3, -1.0], [1.0, 1.3, 1.0])
-    rings = modes(arm, pose).frequencies
+    resonances = modes(arm, pose).frequencies
     plan = excitation_trajectory(
-        'fourier', pose, 6.0, (0.2, 10.0), 1e-3, resonances=rings[rings > 0.0]
+        'fourier', pose, 6.0, (0.2, 10.0), 1e-3, resonances=resonances[resonances > 0.0]
     )
     data = make_data_set([simulate_experiment(arm, plan.scaled(0.25), STEP).log], arm)
     unknowns = unknowns_of(arm, data, ['stiffness', 'damping', 'friction', 'delay'])

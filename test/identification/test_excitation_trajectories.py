@@ -14,11 +14,11 @@ from flex_robot_sim.identification.excitation_trajectories import (
 pytestmark = pytest.mark.slow
 
 POSE = np.array([0.2, -0.4])
-BAND, RINGS = (0.2, 6.0), (1.3, 4.1)
+BAND, RESONANCES = (0.2, 6.0), (1.3, 4.1)
 
 
 def make_trajectory(kind, period=2e-3):
-    return excitation_trajectory(kind, POSE, 10.0, BAND, period, resonances=RINGS)
+    return excitation_trajectory(kind, POSE, 10.0, BAND, period, resonances=RESONANCES)
 
 
 @pytest.mark.parametrize('kind', KINDS)
@@ -49,7 +49,7 @@ def test_a_trajectory_has_unit_size_and_scales(kind):
 
 
 def test_a_fourier_series_has_two_periods():
-    frequencies = line_frequencies(8.0, BAND, RINGS)
+    frequencies = line_frequencies(8.0, BAND, RESONANCES)
     t = np.linspace(0.0, 4.0, 57)
     first, second = (
         fourier_series(t + begin, frequencies, multisine_coefficients(frequencies, 2))[0]
@@ -59,10 +59,10 @@ def test_a_fourier_series_has_two_periods():
 
 
 def test_spectral_lines_are_in_the_band_and_around_resonances():
-    frequencies = line_frequencies(8.0, BAND, RINGS)
+    frequencies = line_frequencies(8.0, BAND, RESONANCES)
     assert frequencies.max() <= BAND[1] + 0.25 and (np.diff(frequencies) > 0).all()
-    for ring in RINGS:  # the spacing of the lines is a quarter of a hertz
-        assert np.abs(frequencies - ring).min() <= 0.25
+    for resonance in RESONANCES:  # the spacing of the lines is a quarter of a hertz
+        assert np.abs(frequencies - resonance).min() <= 0.25
 
 
 def test_a_sweep_covers_its_band():

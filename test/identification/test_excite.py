@@ -300,12 +300,12 @@ def test_ctrl_c_stops_the_motors_and_keeps_the_log(tmp_path):
 
 def test_the_information_of_single_lines_follows_from_a_trial_of_all():
     arm, pose, free = frs.load('single_link'), np.zeros(1), ['arm.stiffness', 'tip_mass.mass']
-    band, rings = (0.4, 4.0), locked_frequencies(arm, pose)
-    frequencies = line_frequencies(motion_duration(8.0), band, rings)
+    band, resonances = (0.4, 4.0), locked_frequencies(arm, pose)
+    frequencies = line_frequencies(motion_duration(8.0), band, resonances)
     all_of_them = 0.2 * multisine_coefficients(frequencies, 1)
 
     def trial_of(coefficients):
-        plan = excitation_trajectory('fourier', pose, 8.0, band, 4e-3, coefficients, rings)
+        plan = excitation_trajectory('fourier', pose, 8.0, band, 4e-3, coefficients, resonances)
         return simulate_experiment(arm, plan.scaled(0.05))
 
     matrices, _ = information_by_line(arm, trial_of(all_of_them), 0, frequencies, free)

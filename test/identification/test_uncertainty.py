@@ -124,7 +124,7 @@ def test_explained_variance_is_one_minus_that_of_the_residuals():
     assert explained(x, x + 3.0)[0] == pytest.approx(1.0)  # an offset is not variance
 
 
-def ringing(random, rate, factor=1.0):
+def vibrating_modes(random, rate, factor=1.0):
     """
     Return modes that vibrate after steps and follow a sweep, with a spring stiffer by a factor.
 
@@ -144,8 +144,8 @@ def test_a_right_model_passes_at_any_noise_and_a_wrong_one_fails_where_there_is_
     for case in range(300):
         random = np.random.default_rng(case)
         rate, shape = random.uniform(80, 600), [case, 1]
-        signal = ringing(np.random.default_rng(shape), rate)
-        wrong = ringing(np.random.default_rng(shape), rate, random.choice([0.8, 1.2]))
+        signal = vibrating_modes(np.random.default_rng(shape), rate)
+        wrong = vibrating_modes(np.random.default_rng(shape), rate, random.choice([0.8, 1.2]))
         size = signal.std() * 10 ** random.uniform(-3, 1.5)
         measured = signal + random.normal(0, size, signal.size)
         if case % 3 == 0:  # coarse counts act as noise, too
@@ -188,9 +188,9 @@ def test_a_missing_expected_motion_is_not_silence():
 
 def test_vibration_is_not_noise():
     t = np.arange(3000) / 500
-    rings = sum(np.sin(2 * np.pi * f * t) for f in (2.0, 11.0, 37.0, 70.0, 130.0))
+    vibration = sum(np.sin(2 * np.pi * f * t) for f in (2.0, 11.0, 37.0, 70.0, 130.0))
     noise = np.random.default_rng(0).normal(0, 1e-2, t.size)
-    assert np.sqrt(noise_floor([(rings + noise)[:, None]])[0]) == pytest.approx(1e-2, rel=0.2)
+    assert np.sqrt(noise_floor([(vibration + noise)[:, None]])[0]) == pytest.approx(1e-2, rel=0.2)
 
 
 @pytest.mark.parametrize('corner', [0.24, 0.06])  # over the rate of samples
