@@ -1,4 +1,4 @@
-"""Arms from code: the same as by hand, as Pinocchio builds them, and as closed forms say."""
+"""Arms from code, compared with hand-written URDFs, Pinocchio and closed forms."""
 
 import copy
 import inspect

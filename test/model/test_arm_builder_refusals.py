@@ -1,4 +1,4 @@
-"""Arguments of an arm from code that contradict each other, in one line each."""
+"""Contradicting arguments of an arm from code cause one-line errors."""
 
 import pytest
 

@@ -211,7 +211,7 @@ def test_every_path_reads_and_takes_another_value(name):
         changed = parameters_of(with_parameters(description, {path: value}))
         expected = 1.0 if path.endswith('.stiffness') and parameter.unit == '' else value
         assert changed[path].value == pytest.approx(expected, rel=1e-12), path
-        # what belongs to other links and joints stays as it is
+        # parameters of other links and joints are unchanged
         prefix, moved = path.rpartition('.')[0], path.endswith('.length')
         assert [
             other
