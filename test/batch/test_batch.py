@@ -221,7 +221,7 @@ def test_nothing_happens_to_no_members(none):
     batch = frs.Batch(arm, 3)
     batch.set_state(q=[0.1, 0.2, 0.3])
     kept = batch.save_state()
-    batch.gear_stiffness[:] *= 0.9  # since then, there are numbers to put back
+    batch.gear_stiffness[:] *= 0.9  # since then, there are numbers to restore
     before = batch.save_state()
     batch.set_state(q=np.zeros((0, 3)), members=none)
     batch.push('tool', [9.0, 0.0, 0.0], members=none)
@@ -254,7 +254,7 @@ def expect_all_at_its_time(batch):
 def test_ctrl_c_leaves_all_members_at_the_same_time(again):
     batch = frs.Batch(frs.load('single_link'), 8)
     batch.effort[:] = 0.05
-    batch.step()  # machine code is there
+    batch.step()  # the machine code is cached
     interrupted(lambda: batch.step(10**9), 0.3, again)
     assert 1 < batch.time / H < 10**9
     expect_all_at_its_time(batch)
@@ -301,7 +301,7 @@ def test_a_forked_process_continues_to_step():
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
-        signal.alarm(60)  # ends it if it waits for threads of the parent
+        signal.alarm(60)  # ends the process if it waits for threads of the parent
         batch.step(10)
         os.write(writer, batch.q.tobytes())
         os._exit(0)

@@ -121,7 +121,7 @@ def test_restored_members_continue_as_single_simulations(robot, coupling, seed):
     batch.step(30)
     state, reports = batch.save_state(), [*batch.reports]
 
-    for k in range(COUNT - 1):  # everything becomes something else
+    for k in range(COUNT - 1):  # every value changes
         act_on_member(batch, k, *random_acts(arm, rng))
     batch.push(list(arm.frames)[-1], [0.0, 300.0, 0.0], members=0)
     batch.gear_stiffness[:] *= 1.5
@@ -251,7 +251,7 @@ def test_a_state_that_was_copied_or_pickled_restores_the_same(way):
     batch.step(5)
     kept_again = way(kept)
     for table in kept.rows.values():
-        table[:] = 0.0  # the second copy has tables of its own
+        table[:] = 0.0  # the second copy has its own tables
     batch.restore_state(kept_again)
     batch.step(20)
     np.testing.assert_array_equal(batch.q, first)

@@ -150,7 +150,7 @@ def test_the_energy_balance_excludes_changes_of_numbers():
     # energies of some joules are summed a few times
     np.testing.assert_allclose(heavier.balance, before.balance, rtol=0, atol=1e-13)
     batch.step(200)
-    # a step puts its energy right to rounding (T44)
+    # a step corrects its energy to rounding (T44)
     np.testing.assert_allclose(batch.energy().balance, 0.0, rtol=0, atol=1e-11)
 
 
