@@ -36,14 +36,14 @@ def pose(rng):
 
 
 def result(operation, *arguments, shape=(6,)):
-    """Return what an operation leaves in an output that was full of something else."""
+    """Return the output of an operation that overwrites other contents."""
     out = np.full(shape, 7.0)
     operation(*arguments, out)
     return out
 
 
 def added(operation, *arguments, shape=(6,)):
-    """Return what an operation adds to its output, which must not depend on what was there."""
+    """Return what an operation adds to its output, independently of the previous contents."""
     return result(operation, *arguments, shape=shape) - 7.0
 
 
