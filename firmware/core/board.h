@@ -68,7 +68,7 @@ struct board {
     struct setpoint setpoint;
     struct homing homing;
     struct profile profile;
-    uint32_t profile_time;      /* up to which it was played [us] */
+    uint32_t profile_time;      /* time up to which it was played [us] */
     struct outputs outputs;
     struct events events;
     struct stream stream;

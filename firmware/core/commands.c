@@ -1,7 +1,7 @@
 /*
  * Commands and set points: the list of "Acknowledgements" and the table of answers.
  *
- * A handler gets fields that it has still to check. It returns a result; for OUT_OF_RANGE `value`
+ * A handler receives unchecked fields. It returns a result; for OUT_OF_RANGE `value`
  * is the place of the field.
  */
 #include "core/board.h"
@@ -37,7 +37,7 @@ static bool drives_in_range(const struct board *board, int32_t duty, int32_t ste
     int64_t rate_most = (int64_t)board->parameters.value[PARAMETER_STEP_RATE_MAX] * 1000;
     bool duty_fits = duty >= -duty_most && duty <= duty_most;
     bool rate_fits = step_rate >= -rate_most && step_rate <= rate_most;
-    *wrong = duty_fits;         /* 0: the duty, 1: the rate beside it */
+    *wrong = duty_fits;         /* 0: the duty, 1: the rate */
     return duty_fits && rate_fits;
 }
 
@@ -209,7 +209,7 @@ static enum result take_setpoint(struct board *board, const void *fields, int32_
 enum { DISARM_FIRST = RESULT_MUST_DISARM, BUSY = RESULT_BUSY, LATCHED = RESULT_LATCHED,
        NOT_ARMED = RESULT_NOT_ARMED };
 
-/* what differs within one id has a row of its own, found by its place */
+/* variants of one id have separate rows, which are found by their index */
 enum { READ_PARAMETER, WRITE_PARAMETER, STAY_ALIVE, DRIVE, FIRST_BY_ID };
 
 static const struct command COMMANDS[] = {
@@ -248,8 +248,9 @@ static const struct command *command_for(uint8_t id, const void *fields)
     return NULL;
 }
 
-/* From point 5 of the list on. */
-static enum result judge(struct board *board, uint8_t id, const void *fields, int32_t *value)
+/* Points 5 and following of the list. */
+static enum result check_and_handle(struct board *board, uint8_t id, const void *fields,
+                                    int32_t *value)
 {
     const struct command *command = command_for(id, fields);
     if (command == NULL) {
@@ -299,7 +300,7 @@ void board_command(struct board *board, struct header header, const void *fields
             acknowledge(board, header, RESULT_OLD, 0);
             return;
         }
-        session->result = (uint8_t)judge(board, header.id, fields, &value);
+        session->result = (uint8_t)check_and_handle(board, header.id, fields, &value);
         session->value = value;
         session->has_command = true;
         session->command = header.id;
@@ -315,7 +316,7 @@ void board_setpoint(struct board *board, struct header header, const struct setp
     enum result result
         = !is_of_this_session(board, header) ? RESULT_WRONG_SESSION
         : session->has_setpoint && !is_newer(header.sequence, board->setpoint.sequence) ? RESULT_OLD
-        : judge(board, header.id, frame, &unused);
+        : check_and_handle(board, header.id, frame, &unused);
     if (result == RESULT_ACCEPTED) {
         session->has_setpoint = true;
         board->setpoint.sequence = header.sequence;

@@ -1,4 +1,4 @@
-/* HELLO: a new session, and what it makes forgotten. */
+/* HELLO: a new session, and the state that it resets. */
 #include "core/board.h"
 #include "core/memory.h"
 

@@ -7,7 +7,7 @@
 
 #include "protocol_layout.h"
 
-/* What opens sooner after it has closed has bounced [us]. */
+/* A switch that opens sooner after closing has bounced [us]. */
 #define HOMING_SETTLING 20000U
 
 struct homing {

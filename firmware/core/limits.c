@@ -17,7 +17,7 @@ bool limits_switch_forbids(uint8_t closed, int joint, int32_t motion)
 bool limits_soft_forbids(const struct encoder *encoder, int joint, int32_t motion,
                          const struct parameters *parameters)
 {
-    /* the lower and the upper limit of a joint stand side by side */
+    /* the lower and the upper limit of a joint are adjacent */
     const int32_t *limit = parameters->value + PARAMETER_SLIDE_SOFT_LOWER + 2 * joint;
     return encoder->homed && ((motion < 0 && encoder->counts <= limit[0])
                               || (motion > 0 && encoder->counts >= limit[1]));

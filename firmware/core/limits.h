@@ -20,7 +20,7 @@ uint16_t limits_faults(uint8_t closing);
 /* Whether a closed switch forbids motion of a joint in the direction of `motion`. */
 bool limits_switch_forbids(uint8_t closed, int joint, int32_t motion);
 
-/* Likewise a soft limit, which holds for a homed joint. */
+/* Whether a soft limit forbids it; soft limits apply to homed joints only. */
 bool limits_soft_forbids(const struct encoder *encoder, int joint, int32_t motion,
                          const struct parameters *parameters);
 

@@ -8,7 +8,7 @@
 #include "core/parameters.h"
 
 enum { COUNTS_PER_TURN = 2400, STEPS_PER_TURN = 3200 };     /* 600 pulses; 200 steps, 1/16 each */
-enum { DRAWN_MS = 100 };        /* after ARM, in which the field draws the rotor to its place */
+enum { DRAWN_MS = 100 };        /* after ARM, while the field pulls the rotor into position */
 
 struct observation {
     uint32_t now;               /* [us] */
@@ -21,7 +21,7 @@ struct observation {
     int32_t steps;              /* pulses sent */
 };
 
-/* How long something has been so without a break. */
+/* How long a condition has held without interruption. */
 struct spell {
     bool lasts;
     uint32_t since;             /* [us] */
@@ -46,7 +46,7 @@ uint16_t monitor_persisting(const struct observation *seen, const struct paramet
 /* Lost steps count from here. */
 void monitor_trust_steps(struct monitor *monitor, int32_t turn_counts, int32_t steps);
 
-/* The outputs go on: lost steps count from here, and once more from where the field has drawn it. */
+/* Outputs switch on: count lost steps from here, and again once the field has pulled the rotor. */
 void monitor_armed(struct monitor *monitor, const struct observation *seen);
 
 /* Duty that goes to the bridge, 0 while it is off. */

@@ -1,4 +1,4 @@
-/* From what is asked for to what the motors get: limits, ramp, outputs. */
+/* From the requested motion to the motor outputs: limits and ramp. */
 #include "core/board.h"
 #include "core/limits.h"
 #include "core/step_ramp.h"
@@ -49,7 +49,7 @@ static unsigned hold_limits(struct board *board, struct outputs *target)
         target->step_rate = 0;
         held |= 1u << JOINT_TURN;
     }
-    /* pulses towards a closed switch end at once, whatever the ramp still has to go */
+    /* pulses towards a closed switch end immediately, regardless of the ramp */
     if (limits_switch_forbids(board->switches, JOINT_TURN, board->outputs.step_rate)) {
         board->outputs.step_rate = 0;
         held |= 1u << JOINT_TURN;
@@ -63,7 +63,7 @@ void board_move(struct board *board, uint32_t duration)
     if (board_is_moving(board)) {
         unsigned held = hold_limits(board, &target);
         if (held && board->state == STATE_PROFILE) {
-            /* a profile that is cut would be another experiment */
+            /* a limited profile would be another experiment */
             board_latch(board, (uint16_t)(held * FAULT_LIMIT_SLIDE));
         }
     }

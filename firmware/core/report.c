@@ -1,4 +1,4 @@
-/* What the board sends of its own accord: events, telemetry, health. */
+/* Unsolicited messages of the board: events, telemetry, health. */
 #include "core/board.h"
 
 uint8_t board_inputs(const struct board *board)

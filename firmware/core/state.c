@@ -1,4 +1,4 @@
-/* States, faults and the events that tell of them. */
+/* States, faults and the events that report them. */
 #include "core/board.h"
 
 bool board_is_moving(const struct board *board)
@@ -18,7 +18,7 @@ void board_remember(struct board *board, enum event_kind kind, int32_t detail)
     });
 }
 
-/* Whoever switches outputs off does so at once, and not only at the end of the step. */
+/* Outputs are switched off immediately, not at the end of the step. */
 static void change_state(struct board *board, enum state state)
 {
     board->state = (uint8_t)state;

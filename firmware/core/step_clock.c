@@ -14,7 +14,7 @@ bool step_clock_begins(struct step_clock *clock, uint32_t now)
     }
     clock->lateness = now - clock->due;
     clock->late_steps += clock->lateness > LATE_US;
-    /* the steps keep to their grid; those that were missed are left out */
+    /* the steps stay on their grid; missed steps are skipped */
     clock->due += (clock->lateness / STEP_US + 1) * STEP_US;
     clock->uptime += now - clock->started;
     clock->started = now;

@@ -1,4 +1,4 @@
-/* When the next control step is due; lateness is counted, and lost steps are never raced after. */
+/* When the next control step is due; lateness is counted, and lost steps are not caught up. */
 #ifndef FLEX_STEP_CLOCK_H
 #define FLEX_STEP_CLOCK_H
 

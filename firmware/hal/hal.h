@@ -55,7 +55,7 @@ void hal_feed_watchdog(void);
 /* Sample everything. */
 void hal_read_sensors(struct hal_sensors *sensors);
 
-/* Duty of the DC motor's bridge [1/DUTY_ONE]; not enabled: the motor sees no current. */
+/* Duty of the DC motor's bridge [1/DUTY_ONE]; not enabled: the motor has no current. */
 void hal_set_bridge(bool enabled, int32_t duty);
 
 /* Rate of the step pulses [1e-3 steps/s] and whether the driver holds the rotor. */
@@ -64,7 +64,7 @@ void hal_set_stepper(bool enabled, int32_t rate);
 /* Step pulses sent since boot, signed, wrapping at 2^32. */
 int32_t hal_steps_sent(void);
 
-/* Everything that moves off, from any context. */
+/* Switch both motors off, from any context. */
 void hal_outputs_off(void);
 
 /* Take up to `size` received bytes; returns how many there were. */

@@ -1,4 +1,4 @@
-/* The hardware as a test plays it: everything in memory, time goes on when it is told to. */
+/* Simulated hardware for tests: everything is in memory, and the test advances the time. */
 #ifndef FLEX_TEST_BENCH_H
 #define FLEX_TEST_BENCH_H
 
@@ -54,7 +54,7 @@ size_t hal_serial_read(uint8_t *bytes, size_t size)
 void hal_serial_write(const uint8_t *bytes, size_t size)
 {
     if (bench.to_host_size + size > sizeof bench.to_host) {
-        bench.to_host_size = 0;         /* nobody looks at what is so old */
+        bench.to_host_size = 0;         /* no test reads bytes this old */
     }
     memcpy(bench.to_host + bench.to_host_size, bytes, size);
     bench.to_host_size += size;

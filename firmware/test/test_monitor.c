@@ -75,7 +75,7 @@ TEST(stall_needs_strong_duty_and_no_motion)
     for (uint32_t ms = 0; ms <= 700; ms++) {
         struct observation seen = sound(ms);
         seen.counts[0] = ms < 300 ? (int32_t)ms / 50 : 6;   /* 5 counts in 250 ms, then none */
-        /* the window opens anew at 250 ms, when 5 counts were done, and lasts 300 ms */
+        /* the window reopens at 250 ms, after 5 counts, and lasts 300 ms */
         uint16_t found = monitor_look(&monitor, &seen, &watched);
         CHECK_EQUAL(found, ms < 550 ? 0 : FAULT_STALL);
         monitor_applied(&monitor, &seen, 4000, &watched);

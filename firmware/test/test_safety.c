@@ -56,7 +56,7 @@ TEST(motors_are_off_100_ms_after_the_last_set_point_and_stay_off)
     check_off();
     command(FRAME_ARM, NULL);
     CHECK_EQUAL(board.state, STATE_ARMED);
-    CHECK_EQUAL(bench.motors.duty, 0);                 /* what was asked before is forgotten */
+    CHECK_EQUAL(bench.motors.duty, 0);                 /* earlier requests are forgotten */
     CHECK_EQUAL(bench.motors.rate, 0);
 }
 

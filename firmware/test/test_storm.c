@@ -23,7 +23,7 @@ static void random_bytes(uint8_t *bytes, size_t size)
     }
 }
 
-/* All that it takes to play a profile, which hardly ever comes together by chance. */
+/* All conditions for playing a profile, which rarely occur together by chance. */
 static void send_a_profile(void)
 {
     uint8_t session = board.outbox.session;
@@ -39,7 +39,7 @@ static void send_a_profile(void)
     send(FRAME_PROFILE_START, session, ++sequence, &(struct profile_start_frame){load.crc});
 }
 
-/* Fields that are mostly in range, or nearly nothing would ever move. */
+/* Fields that are mostly in range; otherwise almost nothing would move. */
 static void send_something(void)
 {
     static const uint8_t IDS[] = {

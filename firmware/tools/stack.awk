@@ -1,8 +1,8 @@
-# Deepest stack of a program, from what the compiler says of its functions (-fcallgraph-info=su).
+# Deepest stack of a program, from the call graph of the compiler (-fcallgraph-info=su).
 #
-# Everything that nobody calls by name and that is no handler may be what a call through a pointer
-# meets. Interrupts may all come at once, each on top of the others. A function that calls itself
-# ends this with an error: then there is no deepest stack.
+# A call through a pointer may reach every function that has no direct call and is no handler.
+# Interrupts may all occur at once, each on top of the others. A recursive function causes an error,
+# because then there is no deepest stack.
 
 BEGIN { LIBRARY = 100; EXCEPTION = 36 }     # a division of the compiler's; eight words and a gap
 

@@ -111,12 +111,12 @@ void hal_start(struct hal_identity *identity)
     } else {
         seen_count = mailbox.world.received;
     }
-    /* last: the host may send as soon as it sees this */
+    /* last: the host may send as soon as it reads this */
     memory_barrier();
     mailbox.out.boots++;
 }
 
-/* Do what a real processor does when its power or its watchdog says so. */
+/* Reset like a real processor after a power-up or by its watchdog. */
 static void reset_because(enum reset_cause cause)
 {
     hal_outputs_off();
@@ -279,7 +279,7 @@ size_t hal_serial_read(uint8_t *bytes, size_t size)
 
 size_t hal_serial_room(void)
 {
-    /* in real time the host takes whatever comes */
+    /* in real time the host accepts any number of bytes */
     return lockstep ? MAILBOX_TO_HOST - mailbox.out.sent : MAILBOX_TO_HOST;
 }
 

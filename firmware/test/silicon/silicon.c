@@ -14,7 +14,7 @@
 #define PAGE 0x1000u
 enum { TRAP_FLAG = 0x100, WRITES = 2 };         /* of the processor of this computer */
 
-/* pages with registers: as the program sees them, and as this file does, who may always look */
+/* pages with registers: mapped with traps for the program, and always accessible for this file */
 static struct {
     uintptr_t begin;
     size_t size;
@@ -190,7 +190,7 @@ static void protect(uint32_t address, int protection)
     mprotect((void *)(uintptr_t)(address & ~(PAGE - 1)), PAGE, protection);
 }
 
-/* Let the instruction that was caught do its access alone, and come back behind it. */
+/* Execute the trapped instruction alone, and return after it. */
 static void on_access(int number, siginfo_t *info, void *context)
 {
     (void)number;

@@ -1,4 +1,4 @@
-/* PWM and step pulses as the motors see them, and that whatever stops them does. */
+/* PWM and step pulses at the motors, and every condition that stops them. */
 #include <math.h>
 
 #include "hal/handlers.h"

@@ -85,7 +85,7 @@ TEST(every_interrupt_that_is_on_has_a_place_and_what_stops_comes_first)
     }
 }
 
-TEST(cause_of_the_reset_is_told_and_forgotten)
+TEST(cause_of_the_reset_is_reported_once)
 {
     /* flags that stand together: RM0090, RCC_CSR */
     static const struct { uint32_t flags; enum reset_cause cause; } CAUSES[] = {
@@ -124,7 +124,7 @@ int main(void)
     RUN_APART(microseconds_are_microseconds);
     RUN_APART(pins_have_the_functions_of_the_data_sheet);
     RUN_APART(every_interrupt_that_is_on_has_a_place_and_what_stops_comes_first);
-    RUN_APART(cause_of_the_reset_is_told_and_forgotten);
+    RUN_APART(cause_of_the_reset_is_reported_once);
     RUN_APART(watchdog_bites_within_100_ms_and_also_under_a_debugger);
     return 0;
 }
