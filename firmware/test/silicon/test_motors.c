@@ -86,7 +86,7 @@ static void lose_supply(void)
     serve_interrupts();
 }
 
-TEST(supply_that_falls_stops_the_motors_and_is_told_after_the_reset)
+TEST(supply_that_falls_stops_the_motors_and_is_reported_after_the_reset)
 {
     power_up_and_start();
     run_both();
@@ -159,7 +159,7 @@ int main(void)
     RUN_APART(bridge_gets_its_duty_at_20_kHz_and_brakes_in_between);
     RUN_APART(outputs_are_off_at_start_and_before_their_pins_are_outputs);
     RUN_APART(stop_button_stops_both_without_a_storm_of_interrupts);
-    RUN_APART(supply_that_falls_stops_the_motors_and_is_told_after_the_reset);
+    RUN_APART(supply_that_falls_stops_the_motors_and_is_reported_after_the_reset);
     RUN_APART(pulses_have_rate_direction_and_a_width_that_every_driver_takes);
     RUN_APART(change_of_rate_leaves_every_pulse_whole);
     RUN_APART(pulse_is_counted_once_though_its_interrupt_comes_twice);
