@@ -9,13 +9,18 @@ import pytest
 
 import flex_robot_sim as frs
 from flex_robot_sim.model.arm_model import with_stiffness
-from flex_robot_sim.simulation.simulated_arm import SERVO_FIELDS, STEP_HISTORY_FIELDS
+from flex_robot_sim.simulation.simulated_arm import (
+    MEMORY_FIELDS,
+    SERVO_FIELDS,
+    STEP_HISTORY_FIELDS,
+)
 from flex_robot_sim.util.exceptions import SettingError
 
 COUNT = 4
 # what is set from outside or in states; `coupling` is 0 for rigid drives, and stays it
 RESTORED_FIELDS = (
     *STEP_HISTORY_FIELDS,
+    *MEMORY_FIELDS,
     *SERVO_FIELDS,
     'effort_limit',
     'rate_limit',
