@@ -31,10 +31,8 @@ def write_package(folder):
         'jit/function_cache',
         'jit/linking',
         'jit/numba_support',
-        'jit/plain_tables',
         'jit/table_types',
         'jit/tuned_dispatcher',
-        'jit/tuned_tables',
         'jit/typing_rules',
         'jit/pipeline',
     ):

@@ -22,20 +22,10 @@ from typing import Annotated, Any, TypeVar
 import numpy as np
 from numba.extending import typeof_impl
 
-from flex_robot_sim.jit.numba_support import USES_PLAIN_NUMBA
 from flex_robot_sim.jit.table_types import Handle, HandleRows, lengths_of
 from flex_robot_sim.util.read_only import read_only
 from flex_robot_sim.util.serialization import STAMP, make_table
 from flex_robot_sim.util.summary import listed
-
-if USES_PLAIN_NUMBA:
-    from flex_robot_sim.jit.plain_tables import add_attributes
-else:
-    from flex_robot_sim.jit import tuned_tables as tuned_tables  # registers the types
-
-    def add_attributes(names: tuple[str, ...]) -> None:
-        """Do nothing: all attributes are registered."""
-
 
 Table = TypeVar('Table', bound=type)
 
@@ -49,7 +39,6 @@ Matrices6 = Annotated[np.ndarray, 6, 6]
 def pass_by_pointer(fields: Table) -> Table:
     """Make compiled code take instances of a NamedTuple of arrays by pointer; a decorator."""
     name = fields.__name__
-    add_attributes(fields._fields)  # type: ignore[attr-defined]
     return type(
         name,
         (_PassByPointer, fields),

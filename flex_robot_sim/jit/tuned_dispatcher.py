@@ -14,14 +14,27 @@ from typing import Any
 
 import numba
 import numpy as np
+from llvmlite import binding
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.sigutils import normalize_signature
 
+from flex_robot_sim.jit import table_types
 from flex_robot_sim.jit.call_marker import marked_call
 from flex_robot_sim.jit.deferred_signals import deferred_signals, was_raised_by_handler
 from flex_robot_sim.jit.function_cache import PackageCache, loaded_folders
 from flex_robot_sim.jit.linking import export_symbols, has_python_wrapper
 from flex_robot_sim.jit.pipeline import UnsignedIndexPipeline
+
+# the interned name of the attribute, known to the linker, for a fast look-up
+_SYMBOL = f'{__name__}.ADDRESS'
+binding.add_symbol(_SYMBOL, id(table_types.ADDRESS))
+
+
+def _find_address(table, c):
+    return c.pyapi.object_getattr(table, c.pyapi.get_c_object(_SYMBOL))
+
+
+table_types.find_address = _find_address
 
 
 def make_dispatcher(
