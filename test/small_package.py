@@ -33,7 +33,6 @@ def write_package(folder):
         'jit/numba_support',
         'jit/table_types',
         'jit/tuned_dispatcher',
-        'jit/typing_rules',
         'jit/pipeline',
     ):
         source = (cache.PACKAGE / f'{name}.py').read_text(encoding='utf-8')

@@ -126,8 +126,6 @@ def _compile_once(dispatcher, compile_, signature):
                     raise
         dispatcher.targetoptions['no_cpython_wrapper'] = _nesting_depth > 0
         with deferred_signals():
-            import flex_robot_sim.jit.typing_rules  # noqa: F401      (registers them)
-
             with _nested_compilation():
                 entry = compile_(signature)
             if is_cacheable:

@@ -26,7 +26,6 @@ EVERYWHERE = {
     'compile_ahead': 'parallel_warmup',
     'held_signals': 'deferred_signals',
     'signals_held': 'deferred_signals',
-    'numba_shortcuts': 'typing_rules',
     'refining': 'factor_reuse',
     'damping_together': 'coupled_damping',
     'damp_together': 'apply_coupled_damping',
