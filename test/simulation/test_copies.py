@@ -229,8 +229,8 @@ def expect_equal_states(one, other):
 
 
 def arrays_of(thing, known):
-    """Yield all arrays in an object, at any depth, except those of arms and motions."""
-    if id(thing) in known or isinstance(thing, frs.ArmModel):
+    """Yield all arrays in an object, at any depth, except those of arms and compiled functions."""
+    if id(thing) in known or isinstance(thing, frs.ArmModel) or hasattr(thing, 'py_func'):
         return
     known[id(thing)] = thing
     if isinstance(thing, np.ndarray):
