@@ -120,7 +120,7 @@ IN_COMMENTS = {
     r'sees|one another': 'measures, receives; each other',
     r'at will|for good|in vain|anew': '(leave out)',
 }
-PROGRAMS = ['flex_robot_sim', 'benchmarks', 'docs', 'examples', 'launch']
+PROGRAMS = ['flex_robot_sim', 'benchmarks', 'docs', 'examples', 'launch', 'release', 'test']
 MAX_WORDS = 25  # of a sentence
 
 
