@@ -258,6 +258,7 @@ def test_another_parser_reads_the_same_links_joints_and_inertias(name):
             )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('name', sorted(shipped_robots()))
 def test_a_python_urdf_parser_opens_every_shipped_robot(name):
     # the maintained fork of urdfpy, which ignores <flexibility>

@@ -35,6 +35,7 @@ def elements_of(arm, law):
     return scale * arm.arrays.slip_stiffness[0, law], arm.arrays.slip_limit[0, law]
 
 
+@pytest.mark.slow
 def test_force_does_the_work_that_the_elements_store_and_lose():
     random = np.random.default_rng(1)
     for _ in range(200):
@@ -123,6 +124,7 @@ def reference_motion(arm, v0, effort, times, steps):
     return np.array(out)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     'numbers',
     [
@@ -188,6 +190,7 @@ def test_small_vibration_has_the_stiffness_of_all_elements():
     assert frs.frequencies(arm, joints='free') == pytest.approx(expected, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_motion_is_that_of_mujoco_with_elements_in_its_passive_forces():
     mujoco = pytest.importorskip('mujoco')
     arm = hinge(hysteresis=0.2, presliding=2e-3, coulomb=0.8)

@@ -89,6 +89,7 @@ def test_without_a_cache_there_is_no_second_process(monkeypatch):
         assert lock is None
 
 
+@pytest.mark.slow
 def test_the_second_process_ends_with_a_killed_parent(tmp_path):
     program = subprocess.Popen(
         run_text(COLD_START),

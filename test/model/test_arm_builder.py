@@ -104,6 +104,7 @@ def test_pinocchio_reads_the_robot_with_rigid_links_from_the_urdf(seed):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('seed', SEEDS)
 def test_parsers_of_ros_and_python_read_the_same_masses_from_the_urdf(seed):
     text = random_builder(seed).to_urdf()

@@ -98,6 +98,7 @@ def test_a_chunk_of_gigabytes_is_refused_in_one_line(bombs, name):
     assert peak < 150 + 4 * size / MEGA
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('words', [('export',), ('report',)], ids=lambda words: words[0])
 def test_commands_refuse_it_too(bombs, words, tmp_path, capsys):
     place = tmp_path / ('page.html' if words[0] == 'report' else 'tables')

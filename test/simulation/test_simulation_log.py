@@ -117,6 +117,7 @@ def test_a_log_is_pickled_and_copied_without_its_functions():
         assert repr(other) == repr(log)
 
 
+@pytest.mark.slow
 def test_a_log_names_what_it_has():
     log = frs.rollout(swinging(), duration=5e-3, record=('q', 'pose:tool'))
     line = 'the log has no "v". Recorded: q, pose:tool'
@@ -174,6 +175,7 @@ def test_a_batch_has_the_member_as_second_axis():
         assert refusal(frs.SettingError, ask) == line
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('count', [None, 2])
 def test_a_table_has_a_row_for_each_sample_and_member(count):
     pytest.importorskip('pandas')
