@@ -21,7 +21,9 @@ def clamped(z, largest):
     """A deflection within its largest one, finite for any z."""
     if z > largest:
         return largest
-    return max(z, -largest)
+    if z >= -largest:
+        return z
+    return -largest
 
 
 @compiled

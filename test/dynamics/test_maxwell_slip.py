@@ -66,6 +66,13 @@ def test_lower_friction_level_dissipates_the_energy_that_it_releases():
     assert loss == pytest.approx(0.5 * 2.0 * (0.8**2 - 0.5**2))
 
 
+@pytest.mark.parametrize('d', [np.nan, np.inf, -np.inf])
+def test_deflections_stay_finite_in_a_step_that_does_not(d):
+    end = np.empty(1)
+    slip_loss(d, np.array([0.1]), np.ones(1), np.ones(1), 1.0, 1.0, end)
+    assert abs(end[0]) <= 1.0
+
+
 @pytest.mark.parametrize('amplitude', [1.0, 0.5, 0.3, 0.1, 1 / 16])
 def test_gear_loses_its_share_of_energy_at_any_amplitude(amplitude):
     # the loop of each element is a parallelogram of the area 4 k x (A - x)
