@@ -117,7 +117,7 @@ def test_one_segment_is_accurate_for_small_bending(case, w0, largest, at):
 
 def test_the_hub_follows_the_prescribed_motion():
     simulation, torque = make_spin_up(with_modes(bending_y=3), 'shortening', 10.0, **PAPER)
-    tip_lags(simulation, torque, 16.0)
+    tip_lags(16.0, simulation, torque)
     # the beam has 34 kg m2, 1 / 3e7 of the rotor
     assert simulation.velocity == pytest.approx([10.0], rel=1e-6)
     assert simulation.position == pytest.approx([10.0 * T / 2 + 10.0], rel=1e-6)
@@ -127,7 +127,7 @@ def test_steady_stretch():
     simulation, torque = make_spin_up(
         with_modes(bending_y=2, stretch=2) + '<damping ratio="0.1"/>', 'shortening', 6.0, **KANE
     )
-    tip_lags(simulation, torque, 25.0)
+    tip_lags(25.0, simulation, torque)
     # EA u'' = -rho A w0^2 (x + u): u is 3e-5 of x; the residual bending is far smaller
     assert simulation.deflection['arm'][0] == pytest.approx(1.2 * 36 * 1e3 / (3 * 2.8e7), rel=1e-3)
     assert abs(simulation.deflection['arm'][1]) < 1e-4
@@ -143,7 +143,7 @@ def test_largest_lag_without_shortening(w0, largest):
 def test_without_shortening_a_faster_beam_diverges(w0):
     # faster than its first natural frequency, 2.911 rad/s
     simulation, torque = make_spin_up(with_modes(bending_y=3), 'zero_order', w0, **PAPER)
-    _, found = tip_lags(simulation, torque, 30.0, longest=16.0)
+    _, found = tip_lags(30.0, simulation, torque, longest=16.0)
     assert found[-1] > 16.0  # twice its length
     assert (np.diff(found[-100:]) > 0).all()
     first_rate = 1.8751040687**2 * np.sqrt(PAPER['EI'] / PAPER['mass_per_length']) / 8.0**2
