@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from random_arms import random_robot, random_state
+from refusals import refusal
 from scipy.spatial.transform import Rotation
 
 import flex_robot_sim as frs
@@ -58,8 +59,6 @@ def test_deflections_lead_from_the_undeformed_tip_to_its_pose(source):
 
 @pytest.mark.parametrize('q', [np.zeros(3), np.zeros((2, 2, 16)), [np.nan] * 16, 'q', None])
 def test_wrong_coordinates_are_one_line(q):
-    with pytest.raises(frs.SettingError) as caught:
-        frs.deflection(frs.load('two_link'), q)
-    assert str(caught.value).startswith(
+    assert refusal(frs.SettingError, frs.deflection, frs.load('two_link'), q).startswith(
         'q must be 16 finite numbers or rows of them, in this order: waist, shoulder, elbow, '
     )

@@ -7,6 +7,7 @@ import pytest
 from arms import SECTION, beam, flexibility, joint, link, robot
 from compare import CASES, arm_of, forward, reference_case
 from random_arms import random_state
+from refusals import refusal
 from scipy.integrate import solve_ivp
 from scipy.linalg import expm
 from scipy.spatial.transform import Rotation
@@ -423,9 +424,7 @@ def test_an_impossible_computation_is_a_one_line_error(two_link):
             f'no link "hand" to push at. Known: {", ".join(two_link.frames)}',
         ),
     ):
-        with pytest.raises(SettingError) as error:
-            call()
-        assert str(error.value) == message
+        assert refusal(SettingError, call) == message
 
 
 def test_a_rigid_arm_with_locked_joints_has_no_modes():

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from refusals import refusal
 
 import flex_robot_sim as frs
 from flex_robot_sim.analysis.state_transfer import refuse_other_structure, state_map
@@ -91,9 +92,7 @@ def test_equal_parameters_keep_the_state_exactly(arm):
     ],
 )
 def test_another_structure_is_a_one_line_error(arm, robot, said):
-    with pytest.raises(SettingError) as caught:
-        refuse_other_structure(arm, frs.load(robot))
-    assert str(caught.value).endswith(said)
+    assert refusal(SettingError, refuse_other_structure, arm, frs.load(robot)).endswith(said)
 
 
 def test_another_number_of_shapes_is_rejected(arm):

@@ -5,6 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 from reference import STEP, along, hat, turn
+from refusals import refusal
 
 from flex_robot_sim.analysis.twists import (
     REPRESENTATIONS,
@@ -154,6 +155,4 @@ MIRROR = np.diag([1.0, 1.0, -1.0, 1.0])
     ],
 )
 def test_an_invalid_argument_is_rejected(function, arguments, expected):
-    with pytest.raises(SettingError) as caught:
-        function(*arguments)
-    assert str(caught.value) == expected
+    assert refusal(SettingError, function, *arguments) == expected

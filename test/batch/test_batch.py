@@ -314,36 +314,29 @@ def test_a_forked_process_continues_to_step():
 
 
 @pytest.mark.parametrize(
-    'make, message',
-    [
-        (lambda arm: frs.Batch(arm), 'count = None must be a whole number > 0'),
-        (
-            lambda arm: frs.Batch(arm, 10**12),
-            'count = 1000000000000 arms are more than the memory of '
-            'this machine holds: make several batches',
+    'message, make',
+    {
+        'count = None must be a whole number > 0': lambda arm: frs.Batch(arm),
+        'count = 1000000000000 arms are more than the memory of '
+        'this machine holds: make several batches': lambda arm: frs.Batch(arm, 10**12),
+        'count = 0 must be a whole number > 0': lambda arm: frs.Batch(arm, 0),
+        'a batch needs an arm at least': lambda arm: frs.Batch([]),
+        'count = True must be a whole number > 0': lambda arm: frs.Batch([arm], True),
+        'count = 2 for 1 arms: leave one of them away': lambda arm: frs.Batch([arm], 2),
+        'the arm of member 1 is not like '
+        'the first: their links, joints and elastic coordinates must be the same, and only '
+        'numbers may differ': lambda arm: frs.Batch([arm, frs.load('two_link')]),
+        'a batch steps by the '
+        'scheme implicit_midpoint and the formulation recursion; take '
+        'Simulation for others': lambda arm: frs.Batch(
+            arm, 2, frs.SimulationSettings(scheme='rk4')
         ),
-        (lambda arm: frs.Batch(arm, 0), 'count = 0 must be a whole number > 0'),
-        (lambda arm: frs.Batch([]), 'a batch needs an arm at least'),
-        (lambda arm: frs.Batch([arm], True), 'count = True must be a whole number > 0'),
-        (lambda arm: frs.Batch([arm], 2), 'count = 2 for 1 arms: leave one of them away'),
-        (
-            lambda arm: frs.Batch([arm, frs.load('two_link')]),
-            'the arm of member 1 is not like '
-            'the first: their links, joints and elastic coordinates must be the same, and only '
-            'numbers may differ',
+        'threads = -1 must be a whole number > 0': lambda arm: frs.Batch(arm, 2, threads=-1),
+        'threads = 0 must be a whole number > 0': lambda arm: frs.Batch(arm, 2, threads=0),
+        "'two_link' is no arm: load one by flex_robot_sim.load(robot)": lambda arm: frs.Batch(
+            [arm, 'two_link']
         ),
-        (
-            lambda arm: frs.Batch(arm, 2, frs.SimulationSettings(scheme='rk4')),
-            'a batch steps by the '
-            'scheme implicit_midpoint and the formulation recursion; take Simulation for others',
-        ),
-        (lambda arm: frs.Batch(arm, 2, threads=-1), 'threads = -1 must be a whole number > 0'),
-        (lambda arm: frs.Batch(arm, 2, threads=0), 'threads = 0 must be a whole number > 0'),
-        (
-            lambda arm: frs.Batch([arm, 'two_link']),
-            "'two_link' is no arm: load one by flex_robot_sim.load(robot)",
-        ),
-    ],
+    }.items(),
 )
 def test_invalid_arms_of_a_batch_are_a_one_line_error(make, message):
     assert refusal(SettingError, lambda: make(frs.load('single_link'))) == message
@@ -358,73 +351,55 @@ def test_a_set_of_arms_has_no_order_and_is_refused():
 
 
 @pytest.mark.parametrize(
-    'ask, message',
-    [
-        (lambda batch: batch.step(0), 'steps = 0 must be a whole number > 0'),
-        (lambda batch: batch.advance_to(np.nan), 'time = nan must be finite [s]'),
-        (lambda batch: batch.push('nose', [1, 0, 0]), 'no link "nose" to push at. Known: '),
-        (
-            lambda batch: batch.push('tool', [1, 0, 0], follows=[True, False]),
-            'follows = [True, False] must be True or False',
+    'message, ask',
+    {
+        'steps = 0 must be a whole number > 0': lambda batch: batch.step(0),
+        'time = nan must be finite [s]': lambda batch: batch.advance_to(np.nan),
+        'no link "nose" to push at. Known: ': lambda batch: batch.push('nose', [1, 0, 0]),
+        'follows = [True, False] must be True or False': lambda batch: batch.push(
+            'tool', [1, 0, 0], follows=[True, False]
         ),
-        (
-            lambda batch: setattr(batch, 'effort', [1.0, 2.0, 3.0]),
-            'effort must be one number, 1 of them for all, or 2 x 1',
+        'effort must be one number, 1 of them for all, or 2 x 1': lambda batch: setattr(
+            batch, 'effort', [1.0, 2.0, 3.0]
         ),
-        (
-            lambda batch: setattr(batch, 'effort', [[1.0], [np.nan]]),
-            'effort of member 1 must be finite',
+        'effort of member 1 must be finite': lambda batch: setattr(
+            batch, 'effort', [[1.0], [np.nan]]
         ),
-        (
-            lambda batch: batch.push('tool', [[1, 0, 0]] * 3),
-            'force must be one number, 3 of them for all, or 2 x 3',
+        'force must be one number, 3 of them for all, or 2 x 3': lambda batch: batch.push(
+            'tool', [[1, 0, 0]] * 3
         ),
-        (
-            lambda batch: batch.hold([[0.0], [np.inf]], 1.0, 1.0),
-            'target of member 1 must be finite',
+        'target of member 1 must be finite': lambda batch: batch.hold([[0.0], [np.inf]], 1.0, 1.0),
+        'damping of member 1 must be finite': lambda batch: batch.hold(
+            0.0, 1.0, [np.nan], members=[1]
         ),
-        (
-            lambda batch: batch.hold(0.0, 1.0, [np.nan], members=[1]),
-            'damping of member 1 must be finite',
+        'stiffness of "motor" of member 1 must be >= 0 [N m/rad, N/m]': lambda batch: batch.hold(
+            0.0, [[1.0], [-1.0]], 1.0
         ),
-        (
-            lambda batch: batch.hold(0.0, [[1.0], [-1.0]], 1.0),
-            'stiffness of "motor" of member 1 must be >= 0 [N m/rad, N/m]',
+        'damping of "motor" of member 1 must be >= 0 [N m s/rad, N s/m]': lambda batch: batch.hold(
+            0.0, 1.0, -1.0, members=-1
         ),
-        (
-            lambda batch: batch.hold(0.0, 1.0, -1.0, members=-1),
-            'damping of "motor" of member 1 must be >= 0 [N m s/rad, N s/m]',
+        'mass must be one number, or 2 of them, one for each member': lambda batch: (
+            batch.set_payload('tool', [1.0, 2.0, 3.0])
         ),
-        (
-            lambda batch: batch.set_payload('tool', [1.0, 2.0, 3.0]),
-            'mass must be one number, or 2 of them, one for each member',
+        """no link "['tool']" to push at. Known: """: lambda batch: batch.push(['tool']),
+        'member 1: payload of "tool" needs a mass >= 0': lambda batch: batch.set_payload(
+            'tool', [1.0, -1.0]
         ),
-        (lambda batch: batch.push(['tool']), """no link "['tool']" to push at. Known: """),
-        (
-            lambda batch: batch.set_payload('tool', [1.0, -1.0]),
-            'member 1: payload of "tool" needs a mass >= 0',
+        'member 1: no payload of "tool" has this inertia': lambda batch: batch.set_payload(
+            'tool', 1.0, inertia=np.diag([1.0, 1.0, 9.0]), members=[1]
         ),
-        (
-            lambda batch: batch.set_payload(
-                'tool', 1.0, inertia=np.diag([1.0, 1.0, 9.0]), members=[1]
-            ),
-            'member 1: no payload of "tool" has this inertia',
+        'mass of member 1 must be finite': lambda batch: batch.set_payload(
+            'tool', [np.inf], members=[1]
         ),
-        (
-            lambda batch: batch.set_payload('tool', [np.inf], members=[1]),
-            'mass of member 1 must be finite',
+        'link "base" is fixed to the base and carries no payload': lambda batch: batch.set_payload(
+            'base', 1.0
         ),
-        (
-            lambda batch: batch.set_payload('base', 1.0),
-            'link "base" is fixed to the base and carries no payload',
+        'members = [2] are no rows of 2': lambda batch: batch.reset([2]),
+        'members = [[0], [1]] must be one list of rows': lambda batch: batch.push(
+            'tool', [1, 0, 0], members=[[0], [1]]
         ),
-        (lambda batch: batch.reset([2]), 'members = [2] are no rows of 2'),
-        (
-            lambda batch: batch.push('tool', [1, 0, 0], members=[[0], [1]]),
-            'members = [[0], [1]] must be one list of rows',
-        ),
-        (lambda batch: batch.reset([0.0]), 'members = [0.0] are no rows of 2'),
-    ],
+        'members = [0.0] are no rows of 2': lambda batch: batch.reset([0.0]),
+    }.items(),
 )
 def test_an_invalid_call_of_a_batch_is_a_one_line_error_without_effect(ask, message):
     batch = frs.Batch(frs.load('single_link'), 2)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from random_arms import every_feature, random_robot, random_state
+from refusals import refusal
 
 import flex_robot_sim as frs
 from flex_robot_sim.model.arm_model import with_stiffness
@@ -133,6 +134,4 @@ def test_queries_follow_arms_and_live_numbers_that_change():
     ],
 )
 def test_a_wrong_name_is_one_line(ask, line):
-    with pytest.raises(frs.SettingError) as caught:
-        ask(frs.Batch(frs.load('single_link'), 2))
-    assert str(caught.value).startswith(line)
+    assert refusal(frs.SettingError, ask, frs.Batch(frs.load('single_link'), 2)).startswith(line)

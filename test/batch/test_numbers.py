@@ -194,28 +194,22 @@ def test_limits_of_drives_are_those_of_the_arm():
 
 
 @pytest.mark.parametrize(
-    'ask, message',
-    [
-        (
-            lambda batch: batch.set_arms('two_link'),
-            "'two_link' is no arm: load one by flex_robot_sim.load(robot)",
+    'message, ask',
+    {
+        "'two_link' is no arm: load one by flex_robot_sim.load(robot)": lambda batch: (
+            batch.set_arms('two_link')
         ),
-        (
-            lambda batch: batch.set_arms([batch.arm, 3]),
-            '3 is no arm: load one by flex_robot_sim.load(robot)',
+        '3 is no arm: load one by flex_robot_sim.load(robot)': lambda batch: batch.set_arms(
+            [batch.arm, 3]
         ),
-        (
-            lambda batch: batch.set_arms([batch.arm] * 3),
-            '3 arms for 2 members: give one for all, or one for each',
+        '3 arms for 2 members: give one for all, or one for each': lambda batch: batch.set_arms(
+            [batch.arm] * 3
         ),
-        (
-            lambda batch: batch.set_arms(frs.load('rig'), members=[1]),
-            'the arm of member 1 is not like '
-            'the first: their links, joints and elastic coordinates must be the same, and only '
-            'numbers may differ',
-        ),
-        (lambda batch: batch.set_arms(batch.arm, members=[2]), 'members = [2] are no rows of 2'),
-    ],
+        'the arm of member 1 is not like '
+        'the first: their links, joints and elastic coordinates must be the same, and only '
+        'numbers may differ': lambda batch: batch.set_arms(frs.load('rig'), members=[1]),
+        'members = [2] are no rows of 2': lambda batch: batch.set_arms(batch.arm, members=[2]),
+    }.items(),
 )
 def test_invalid_arms_are_a_one_line_error_without_effect(ask, message):
     batch = frs.Batch(frs.load('two_link'), 2)

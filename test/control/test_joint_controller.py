@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from beam_arms import beam_arm, with_elements
 from controlled import INERTIA, NOTHING, POSE, SWING, feed, rigid_arm, see, started
+from refusals import refusal
 
 import flex_robot_sim as frs
 from flex_robot_sim.control.controller_settings import ControllerSettings
@@ -309,9 +310,9 @@ def test_while_another_controller_drives_the_arm_the_target_follows_it():
         simulation.step()
     place, speed = simulation.position[0], simulation.velocity[0]
     np.testing.assert_allclose(controller.target, place, atol=speed * 1e-3)
-    with pytest.raises(SettingError) as caught:
-        controller.set_target([0.0])
-    assert str(caught.value) == ('the arm ignores efforts now: enable it, or let others end first')
+    assert refusal(SettingError, controller.set_target, [0.0]) == (
+        'the arm ignores efforts now: enable it, or let others end first'
+    )
     effort = controller.update(simulation.time, simulation.position, simulation.velocity)
     # it only brakes; no effort acts towards another position
     np.testing.assert_allclose(effort, -controller.servo.damping * speed, rtol=1e-9)
@@ -416,10 +417,8 @@ def test_a_change_that_does_not_fit_leaves_everything(two_link, name):
     controller = started(two_link)
     controller.set_target([0.1, 0.1, 0.1])
     before, settings = see(controller, 0.0).copy(), controller.settings
-    with pytest.raises(SettingError) as caught:
-        controller.change(replace(settings, bandwidth=9.0, **{name: (1.0,)}))
-    assert str(caught.value) == (
-        f'{name} must be 3 finite numbers, in this order: waist, shoulder, elbow'
-    )
+    assert refusal(
+        SettingError, controller.change, replace(settings, bandwidth=9.0, **{name: (1.0,)})
+    ) == (f'{name} must be 3 finite numbers, in this order: waist, shoulder, elbow')
     assert controller.settings is settings
     np.testing.assert_array_equal(see(controller, 0.0), before)

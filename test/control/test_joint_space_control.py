@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from project_files import ROOT
+from refusals import refusal
 from scipy.integrate import solve_ivp
 
 import flex_robot_sim as frs
@@ -83,40 +84,29 @@ def test_elastic_arm_follows_a_slow_motion_by_computed_torque():
 
 
 @pytest.mark.parametrize(
-    'act, line',
-    [
-        (
-            lambda arm: PdControl(arm, reference=[0.0], gains=(1.0, 1.0)),
-            'reference must be 3 finite positions, or positions, velocities and accelerations (3, '
-            '3), in this order: waist, shoulder, elbow',
+    'line, act',
+    {
+        'reference must be 3 finite positions, or positions, velocities and accelerations (3, '
+        '3), in this order: waist, shoulder, elbow': lambda arm: PdControl(
+            arm, reference=[0.0], gains=(1.0, 1.0)
         ),
-        (
-            lambda arm: PdControl(arm, reference=[0.0] * 3, gains=(1.0, -1.0)),
-            'damping must be >= 0',
+        'damping must be >= 0': lambda arm: PdControl(arm, reference=[0.0] * 3, gains=(1.0, -1.0)),
+        'frequency must be 3 finite numbers, in this order: waist, shoulder, elbow': lambda arm: (
+            ComputedTorque(arm, reference=[0.0] * 3, frequency=[1.0, 2.0])
         ),
-        (
-            lambda arm: ComputedTorque(arm, reference=[0.0] * 3, frequency=[1.0, 2.0]),
-            'frequency must be 3 finite numbers, in this order: waist, shoulder, elbow',
+        'velocity must be 3 finite numbers, in this order: waist, shoulder, elbow': lambda arm: (
+            ComputedTorque(arm, reference=[0.0] * 3).step(Measurement(0.0, [0.0] * 3))
         ),
-        (
-            lambda arm: ComputedTorque(arm, reference=[0.0] * 3).step(Measurement(0.0, [0.0] * 3)),
-            'velocity must be 3 finite numbers, in this order: waist, shoulder, elbow',
+        'limits must be > 0, one per joint': lambda arm: ComputedTorque(
+            arm, reference=[0.0] * 3, limits=[1.0, 1.0, 0.0]
         ),
-        (
-            lambda arm: ComputedTorque(arm, reference=[0.0] * 3, limits=[1.0, 1.0, 0.0]),
-            'limits must be > 0, one per joint',
+        'frequency = -1.0 must be above 0 and finite': lambda arm: design_servo(
+            arm, frequency=-1.0
         ),
-        (
-            lambda arm: design_servo(arm, frequency=-1.0),
-            'frequency = -1.0 must be above 0 and finite',
+        'delay = 0.005 must be 0 or the period of 0.001 s': lambda arm: design_servo(
+            arm, period=1e-3, delay=5e-3
         ),
-        (
-            lambda arm: design_servo(arm, period=1e-3, delay=5e-3),
-            'delay = 0.005 must be 0 or the period of 0.001 s',
-        ),
-    ],
+    }.items(),
 )
 def test_mistake_is_one_line(act, line):
-    with pytest.raises(frs.SettingError) as caught:
-        act(frs.load('two_link'))
-    assert str(caught.value) == line
+    assert refusal(frs.SettingError, act, frs.load('two_link')) == line

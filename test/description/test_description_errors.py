@@ -12,464 +12,287 @@ def in_beam(inside, **more):
 
 STEEL = '<material E="2.1e11" G="8.1e10" density="7850"/>'
 
-# the text, and the complete message after `<text>:`
+# the complete message after `<text>:`, and the text
 MISTAKES = {
     # words
-    'unknown element': (
-        in_beam(f'{SECTION}<dampng ratio="0.1"/>'),
-        '5: unknown element <dampng>. Did you mean "damping"?',
+    '5: unknown element <dampng>. Did you mean "damping"?': in_beam(
+        f'{SECTION}<dampng ratio="0.1"/>'
     ),
-    'unknown element that resembles nothing': (
-        flexible_arm('<gravity/>'),
-        '5: unknown element <gravity>. Known here: link, joint.',
+    '5: unknown element <gravity>. Known here: link, joint.': flexible_arm('<gravity/>'),
+    '5: unknown attribute "Eiz" of <section>. Did you mean "EIz"?': in_beam(
+        '<section EIy="1" Eiz="1" GJ="1"/>'
     ),
-    'unknown attribute': (
-        in_beam('<section EIy="1" Eiz="1" GJ="1"/>'),
-        '5: unknown attribute "Eiz" of <section>. Did you mean "EIz"?',
+    '3: unknown element <inertal>. Did you mean "inertial"?': robot(
+        link().replace('inertial', 'inertal'), joint()
     ),
-    'misspelt element of URDF': (
-        robot(link().replace('inertial', 'inertal'), joint()),
-        '3: unknown element <inertal>. Did you mean "inertial"?',
+    '4: unknown attribute "dampng" of <dynamics>. Did you mean "damping"?': robot(
+        link(), joint(inside='<dynamics dampng="1"/>')
     ),
-    'misspelt attribute of URDF': (
-        robot(link(), joint(inside='<dynamics dampng="1"/>')),
-        '4: unknown attribute "dampng" of <dynamics>. Did you mean "damping"?',
+    '4: unknown attribute "quat_xyzw" of <origin>. Write rpy="roll pitch yaw" [rad].': robot(
+        link(), joint(inside=f'{Z}<origin xyz="1 0 0" quat_xyzw="0 0 0 1"/>')
     ),
-    'orientation in words of other formats': (
-        robot(link(), joint(inside=f'{Z}<origin xyz="1 0 0" quat_xyzw="0 0 0 1"/>')),
-        '4: unknown attribute "quat_xyzw" of <origin>. Write rpy="roll pitch yaw" [rad].',
+    '4: unknown attribute "xzy" of <axis>. Did you mean "xyz"?': robot(
+        link(), joint(inside='<axis xzy="0 0 1"/>')
     ),
-    'unknown attribute of an axis': (
-        robot(link(), joint(inside='<axis xzy="0 0 1"/>')),
-        '4: unknown attribute "xzy" of <axis>. Did you mean "xyz"?',
+    '5: <flexibility> names the link "amr", which the robot does not have. '
+    'Did you mean "arm"?': flexible_arm(beam(name='amr')),
+    '5: <flexibility> names the joint "knee", which the robot does not have. '
+    'Correct the name, or add what is missing.': flexible_arm(
+        '<joint name="knee" stiffness="1" rotor_inertia="1"/>'
     ),
-    'misspelt link': (
-        flexible_arm(beam(name='amr')),
-        '5: <flexibility> names the link "amr", which the robot does not have. '
-        'Did you mean "arm"?',
+    '5: stray text "steel" in <flexibility>. Remove it, or make it a comment.': flexible_arm(
+        'steel'
     ),
-    'misspelt joint': (
-        flexible_arm('<joint name="knee" stiffness="1" rotor_inertia="1"/>'),
-        '5: <flexibility> names the joint "knee", which the robot does not have. '
-        'Correct the name, or add what is missing.',
-    ),
-    'stray text': (
-        flexible_arm('steel'),
-        '5: stray text "steel" in <flexibility>. Remove it, or make it a comment.',
-    ),
-    'two flexibilities': (
-        robot(link(), joint(), flexibility(), flexibility()),
-        '6: a second <flexibility>, after the one in line 5. Keep one of them.',
+    '6: a second <flexibility>, after the one in line 5. Keep one of them.': robot(
+        link(), joint(), flexibility(), flexibility()
     ),
     # values
-    'missing value': (
-        flexible_arm(f'<link name="arm">{SECTION}</link>'),
-        '5: <link> has no end. Give end [m]: far end of the beam, in the link frame.',
+    '5: <link> has no end. Give end [m]: far end of the beam, in the link frame.': flexible_arm(
+        f'<link name="arm">{SECTION}</link>'
     ),
-    'not a number': (
-        in_beam('<section EIy="2,5" EIz="1"/>'),
-        '5: EIy = "2,5" is not a number. Write a finite decimal number in N m2.',
+    '5: EIy = "2,5" is not a number. Write a finite decimal number in N m2.': in_beam(
+        '<section EIy="2,5" EIz="1"/>'
     ),
-    'not finite': (
-        robot(link(mass=float('nan')), joint()),
-        '3: value = "nan" is not a number. Write a finite decimal number in kg.',
+    '3: value = "nan" is not a number. Write a finite decimal number in kg.': robot(
+        link(mass=float('nan')), joint()
     ),
-    'two numbers of three': (
-        in_beam(SECTION, end='1 0'),
-        '5: end = "1 0" is not three numbers. Write end="x y z".',
+    '5: end = "1 0" is not three numbers. Write end="x y z".': in_beam(SECTION, end='1 0'),
+    '5: EIy = 1e300 is out of all proportion. Give EIy in SI units.': in_beam(
+        '<section EIy="1e300" EIz="1"/>'
     ),
-    'out of proportion': (
-        in_beam('<section EIy="1e300" EIz="1"/>'),
-        '5: EIy = 1e300 is out of all proportion. Give EIy in SI units.',
+    '5: EIy = -2 must be > 0. Give EIy [N m2]: bending stiffness about y: '
+    'resists bending_z.': in_beam('<section EIy="-2" EIz="1"/>'),
+    '5: stiffness = 0 must be > 0. Give stiffness [N m/rad]: stiffness between motor side '
+    'and link side; absent: rigid.': flexible_arm(
+        '<joint name="hinge" stiffness="0" rotor_inertia="1"/>'
     ),
-    'negative stiffness': (
-        in_beam('<section EIy="-2" EIz="1"/>'),
-        '5: EIy = -2 must be > 0. Give EIy [N m2]: bending stiffness about y: resists bending_z.',
+    '5: ratio = 1.5 must be < 1. Give ratio: fraction of critical damping of every mode of '
+    'the arm at zero with its joints locked.': in_beam(f'{SECTION}<damping ratio="1.5"/>'),
+    '5: torsion = 0.5 is no whole number from 0 to 50. Give torsion: elastic coordinates of '
+    'torsion; uses GJ.': in_beam(f'{SECTION}<modes torsion="0.5"/>'),
+    '5: bending_y = 51 is no whole number from 0 to 50. Give bending_y: elastic coordinates '
+    'of bending along y; uses EIz.': in_beam(f'{SECTION}<modes bending_y="51"/>'),
+    '5: count = 1001 is no whole number from 1 to 1000. Give count: '
+    'elements per segment.': in_beam(f'{SECTION}<elements count="1001"/>'),
+    '5: segments = 1001 is no whole number from 1 to 1000. Give segments: number of flexible '
+    'bodies in series that represent the beam.': in_beam(f'{SECTION}<modes segments="1001"/>'),
+    '5: flexible link "arm" has 5100 elastic coordinates. Keep to 5000, with fewer segments '
+    'or fewer elements.': in_beam(
+        f'{SECTION}<elements count="51" torsion="0" stretch="all" segments="20"/>'
     ),
-    'zero stiffness of a joint': (
-        flexible_arm('<joint name="hinge" stiffness="0" rotor_inertia="1"/>'),
-        '5: stiffness = 0 must be > 0. Give stiffness [N m/rad]: stiffness between motor side '
-        'and link side; absent: rigid.',
-    ),
-    'damping above critical': (
-        in_beam(f'{SECTION}<damping ratio="1.5"/>'),
-        '5: ratio = 1.5 must be < 1. Give ratio: fraction of critical damping of every mode of '
-        'the arm at zero with its joints locked.',
-    ),
-    'fraction of a mode': (
-        in_beam(f'{SECTION}<modes torsion="0.5"/>'),
-        '5: torsion = 0.5 is no whole number from 0 to 50. Give torsion: elastic coordinates of '
-        'torsion; uses GJ.',
-    ),
-    'too many modes': (
-        in_beam(f'{SECTION}<modes bending_y="51"/>'),
-        '5: bending_y = 51 is no whole number from 0 to 50. Give bending_y: elastic coordinates '
-        'of bending along y; uses EIz.',
-    ),
-    'too many elements': (
-        in_beam(f'{SECTION}<elements count="1001"/>'),
-        '5: count = 1001 is no whole number from 1 to 1000. Give count: elements per segment.',
-    ),
-    'too many segments': (
-        in_beam(f'{SECTION}<modes segments="1001"/>'),
-        '5: segments = 1001 is no whole number from 1 to 1000. Give segments: number of flexible '
-        'bodies in series that represent the beam.',
-    ),
-    'too many coordinates': (
-        in_beam(f'{SECTION}<elements count="51" torsion="0" stretch="all" segments="20"/>'),
-        '5: flexible link "arm" has 5100 elastic coordinates. Keep to 5000, with fewer segments '
-        'or fewer elements.',
-    ),
-    'axis without direction': (
-        robot(link(), joint(inside='<axis xyz="0 0 0"/>')),
-        '4: xyz = "0 0 0" has no direction. Give xyz a length other than zero.',
+    '4: xyz = "0 0 0" has no direction. Give xyz a length other than zero.': robot(
+        link(), joint(inside='<axis xyz="0 0 0"/>')
     ),
     # beams
-    'no section': (
-        in_beam(''),
-        '5: flexible link "arm" has no bending stiffness. Give its <section> EIy and EIz [N m2], '
-        'or remove it from <flexibility>.',
+    '5: flexible link "arm" has no bending stiffness. Give its <section> EIy and EIz [N m2], '
+    'or remove it from <flexibility>.': in_beam(''),
+    '5: flexible link "arm" has coordinates of torsion but no GJ. Give its <section> GJ '
+    '[N m2], or set torsion="0" in <modes>.': in_beam('<section EIy="1" EIz="1"/>'),
+    '5: flexible link "arm" has coordinates of torsion but no GJ. Give its <material> G [Pa], '
+    'or set torsion="0" in <modes>.': in_beam('<rod diameter="0.02"/><material E="2e11"/>'),
+    '5: <inertial> gives flexible link "arm" no moment of inertia about its beam, which '
+    'torsion needs. Give it in <inertia>: ixx, if the beam lies along x [kg m2].': robot(
+        link(inertia=(0.0, 1 / 6, 1 / 6)), joint(), flexibility(beam())
     ),
-    'no stiffness for a direction': (
-        in_beam('<section EIy="1" EIz="1"/>'),
-        '5: flexible link "arm" has coordinates of torsion but no GJ. Give its <section> GJ '
-        '[N m2], or set torsion="0" in <modes>.',
+    '5: flexible link "arm" has the length zero. Give the far end of the beam: end="x y z" '
+    '[m].': in_beam(SECTION, end='0 0 0'),
+    '5: y_axis lies along the beam of "arm". Give a y_axis across the beam, for instance '
+    'y_axis="0 1 0".': in_beam(SECTION, more=' y_axis="2 0 0"'),
+    '5: the default y_axis 0 1 0 lies along the beam of "arm". Give a y_axis across the beam, '
+    'for instance y_axis="0 0 1".': robot(
+        link(centre='0 0.5 0', inertia=(1 / 6, 1e-3, 1 / 6)),
+        joint(),
+        flexibility(beam(end='0 1 0')),
     ),
-    'no shear modulus for torsion': (
-        in_beam('<rod diameter="0.02"/><material E="2e11"/>'),
-        '5: flexible link "arm" has coordinates of torsion but no GJ. Give its <material> G [Pa], '
-        'or set torsion="0" in <modes>.',
+    '5: flexible link "arm" has no mass. Give the link an <inertial> with the mass of the '
+    'whole beam.': robot('<link name="arm"/>', joint(), flexibility(beam())),
+    '5: flexible link "arm" weighs 2 kg, but density and section make 2.46615 kg. Correct one '
+    'of them; motors and payloads belong in links of their own.': in_beam(
+        f'<rod diameter="0.02"/>{STEEL}'
     ),
-    'no moment of inertia for torsion': (
-        robot(link(inertia=(0.0, 1 / 6, 1 / 6)), joint(), flexibility(beam())),
-        '5: <inertial> gives flexible link "arm" no moment of inertia about its beam, which '
-        'torsion needs. Give it in <inertia>: ixx, if the beam lies along x [kg m2].',
+    '5: the beam of "arm" is off the link: its centre of mass lies at 0.5 of 10 m along the '
+    'beam and 0 m beside it. Correct end [m], or the <origin> of the <inertial>, which is at '
+    'half the beam.': in_beam(SECTION, end='10 0 0'),
+    '6: joint "far" would ride at 1.2 m on the beam of link "arm", which ends at 1 m. Move '
+    'its <origin> between the ends of the beam, or correct the end of the beam.': robot(
+        link(),
+        joint(),
+        link('tip'),
+        joint('far', 'fixed', 'arm', 'tip', '<origin xyz="1.2 0 0"/>'),
+        flexibility(beam()),
     ),
-    'zero length': (
-        in_beam(SECTION, end='0 0 0'),
-        '5: flexible link "arm" has the length zero. Give the far end of the beam: end="x y z" '
-        '[m].',
+    '6: joint "far" would ride at -0.1 m on the beam of link "arm", which ends at 1 m. Move '
+    'its <origin> between the ends of the beam, or correct the end of the beam.': robot(
+        link(),
+        joint(),
+        link('tip'),
+        joint('far', 'fixed', 'arm', 'tip', '<origin xyz="-0.1 0 0"/>'),
+        flexibility(beam()),
     ),
-    'y axis along the beam': (
-        in_beam(SECTION, more=' y_axis="2 0 0"'),
-        '5: y_axis lies along the beam of "arm". Give a y_axis across the beam, for instance '
-        'y_axis="0 1 0".',
+    '5: flexible link "arm" has a <section> and a <rod>. Keep one of them.': in_beam(
+        f'{SECTION}<rod diameter="0.1"/>'
     ),
-    'default y axis along the beam': (
-        robot(
-            link(centre='0 0.5 0', inertia=(1 / 6, 1e-3, 1 / 6)),
-            joint(),
-            flexibility(beam(end='0 1 0')),
-        ),
-        '5: the default y_axis 0 1 0 lies along the beam of "arm". Give a y_axis across the beam, '
-        'for instance y_axis="0 0 1".',
+    '5: flexible link "arm" has a <section> and a <material>. Keep one of them: <section> '
+    'holds stiffnesses.': in_beam(f'{SECTION}{STEEL}'),
+    '5: the <rod> of "arm" has no <material>. Add <material E="..." '
+    'G="..." density="..."/>.': in_beam('<rod diameter="0.02"/>'),
+    '5: the wall of "arm" is thicker than half its diameter. Give wall [m] '
+    'below outer / 2.': in_beam(f'<tube outer="0.02" wall="0.011"/>{STEEL}'),
+    '5: flexible link "arm" has <modes> and <elements>. Keep one of them.': in_beam(
+        f'{SECTION}<modes/><elements count="2"/>'
     ),
-    'flexible link without mass': (
-        robot('<link name="arm"/>', joint(), flexibility(beam())),
-        '5: flexible link "arm" has no mass. Give the link an <inertial> with the mass of the '
-        'whole beam.',
+    '5: flexible link "arm" has no elastic coordinates. Give it at least one, or remove it '
+    'from <flexibility>.': in_beam(f'{SECTION}<modes bending_y="0" bending_z="0" torsion="0"/>'),
+    '5: 2 elements of "arm" have no 3 modes of torsion. Ask for at most 2, or give more '
+    'elements.': in_beam(f'{SECTION}<elements count="2" torsion="3"/>'),
+    '5: boundary = "fre" is not one of: static, free, mass, inertia. Did '
+    'you mean "free"?': in_beam(f'{SECTION}<modes boundary="fre"/>'),
+    '5: the <damping> of "arm" has neither a ratio nor a time_constant. '
+    'Give one of them.': in_beam(f'{SECTION}<damping/>'),
+    '5: the <damping> of "arm" has both a ratio and a time_constant. Give one of them.': in_beam(
+        f'{SECTION}<damping ratio="0" time_constant="0"/>'
     ),
-    'mass against density and section': (
-        in_beam(f'<rod diameter="0.02"/>{STEEL}'),
-        '5: flexible link "arm" weighs 2 kg, but density and section make 2.46615 kg. Correct one '
-        'of them; motors and payloads belong in links of their own.',
+    '5: flex sensor "s" reaches from 0.9 to 1.1 m on a beam of 1 m. Give 0 <= from <= to <= '
+    'length.': in_beam(f'{SECTION}<flex_sensor name="s" from="0.9" to="1.1" plane="xy"/>'),
+    '5: flex sensor "s" measures in the plane xz, but flexible link "arm" has no coordinates '
+    'of bending_z. Give it coordinates of bending_z, or remove the sensor.': in_beam(
+        f'{SECTION}<modes bending_z="0"/><flex_sensor name="s" from="0" to="1" plane="xz"/>'
     ),
-    'beam end off the link': (
-        in_beam(SECTION, end='10 0 0'),
-        '5: the beam of "arm" is off the link: its centre of mass lies at 0.5 of 10 m along the '
-        'beam and 0 m beside it. Correct end [m], or the <origin> of the <inertial>, which is at '
-        'half the beam.',
+    '5: flexible link "arm" has two flex sensors "s". Rename one of them.': in_beam(
+        SECTION + 2 * '<flex_sensor name="s" from="0.1" to="0.2" plane="xz"/>'
     ),
-    'child beyond the beam': (
-        robot(
-            link(),
-            joint(),
-            link('tip'),
-            joint('far', 'fixed', 'arm', 'tip', '<origin xyz="1.2 0 0"/>'),
-            flexibility(beam()),
-        ),
-        '6: joint "far" would ride at 1.2 m on the beam of link "arm", which ends at 1 m. Move '
-        'its <origin> between the ends of the beam, or correct the end of the beam.',
-    ),
-    'child behind the beam': (
-        robot(
-            link(),
-            joint(),
-            link('tip'),
-            joint('far', 'fixed', 'arm', 'tip', '<origin xyz="-0.1 0 0"/>'),
-            flexibility(beam()),
-        ),
-        '6: joint "far" would ride at -0.1 m on the beam of link "arm", which ends at 1 m. Move '
-        'its <origin> between the ends of the beam, or correct the end of the beam.',
-    ),
-    'two sections': (
-        in_beam(f'{SECTION}<rod diameter="0.1"/>'),
-        '5: flexible link "arm" has a <section> and a <rod>. Keep one of them.',
-    ),
-    'section with material': (
-        in_beam(f'{SECTION}{STEEL}'),
-        '5: flexible link "arm" has a <section> and a <material>. Keep one of them: <section> '
-        'holds stiffnesses.',
-    ),
-    'rod without material': (
-        in_beam('<rod diameter="0.02"/>'),
-        '5: the <rod> of "arm" has no <material>. Add <material E="..." G="..." density="..."/>.',
-    ),
-    'thick wall': (
-        in_beam(f'<tube outer="0.02" wall="0.011"/>{STEEL}'),
-        '5: the wall of "arm" is thicker than half its diameter. Give wall [m] below outer / 2.',
-    ),
-    'modes and elements': (
-        in_beam(f'{SECTION}<modes/><elements count="2"/>'),
-        '5: flexible link "arm" has <modes> and <elements>. Keep one of them.',
-    ),
-    'no coordinates': (
-        in_beam(f'{SECTION}<modes bending_y="0" bending_z="0" torsion="0"/>'),
-        '5: flexible link "arm" has no elastic coordinates. Give it at least one, or remove it '
-        'from <flexibility>.',
-    ),
-    'more modes than elements': (
-        in_beam(f'{SECTION}<elements count="2" torsion="3"/>'),
-        '5: 2 elements of "arm" have no 3 modes of torsion. Ask for at most 2, or give more '
-        'elements.',
-    ),
-    'unknown boundary': (
-        in_beam(f'{SECTION}<modes boundary="fre"/>'),
-        '5: boundary = "fre" is not one of: static, free, mass, inertia. Did you mean "free"?',
-    ),
-    'empty damping': (
-        in_beam(f'{SECTION}<damping/>'),
-        '5: the <damping> of "arm" has neither a ratio nor a time_constant. Give one of them.',
-    ),
-    'damping twice over': (
-        in_beam(f'{SECTION}<damping ratio="0" time_constant="0"/>'),
-        '5: the <damping> of "arm" has both a ratio and a time_constant. Give one of them.',
-    ),
-    'sensor beyond the beam': (
-        in_beam(f'{SECTION}<flex_sensor name="s" from="0.9" to="1.1" plane="xy"/>'),
-        '5: flex sensor "s" reaches from 0.9 to 1.1 m on a beam of 1 m. Give 0 <= from <= to <= '
-        'length.',
-    ),
-    'sensor in a plane without bending': (
-        in_beam(
-            f'{SECTION}<modes bending_z="0"/><flex_sensor name="s" from="0" to="1" plane="xz"/>'
-        ),
-        '5: flex sensor "s" measures in the plane xz, but flexible link "arm" has no coordinates '
-        'of bending_z. Give it coordinates of bending_z, or remove the sensor.',
-    ),
-    'two sensors of one name': (
-        in_beam(SECTION + 2 * '<flex_sensor name="s" from="0.1" to="0.2" plane="xz"/>'),
-        '5: flexible link "arm" has two flex sensors "s". Rename one of them.',
-    ),
-    'link twice': (
-        flexible_arm(beam(), beam()),
-        '5: <flexibility> describes the link "arm" twice. Keep one of them.',
+    '5: <flexibility> describes the link "arm" twice. Keep one of them.': flexible_arm(
+        beam(), beam()
     ),
     # flexible joints
-    'massless motor side': (
-        flexible_arm('<joint name="hinge" stiffness="1"/>'),
-        '5: flexible joint "hinge" has no rotor_inertia, so that its motor side has no mass. Give '
-        'rotor_inertia [kg m2].',
+    '5: flexible joint "hinge" has no rotor_inertia, so that its motor side has no mass. Give '
+    'rotor_inertia [kg m2].': flexible_arm('<joint name="hinge" stiffness="1"/>'),
+    '5: joint "hinge" is fixed, so it has no gear. Remove it from <flexibility>.': robot(
+        link(),
+        joint(kind='fixed'),
+        flexibility(beam(), '<joint name="hinge" stiffness="1" rotor_inertia="1"/>'),
     ),
-    'gear on a fixed joint': (
-        robot(
-            link(),
-            joint(kind='fixed'),
-            flexibility(beam(), '<joint name="hinge" stiffness="1" rotor_inertia="1"/>'),
+    '5: joint "hinge" has a damping but no stiffness. Give its stiffness, or put the friction '
+    "into the joint's <dynamics>.": flexible_arm('<joint name="hinge" damping="1"/>'),
+    '5: joint "hinge" has no stiffness, rotor_inertia, spring_stiffness, static_friction or '
+    'presliding. Give one of them, or remove the joint from <flexibility>.': flexible_arm(
+        '<joint name="hinge"/>'
+    ),
+    '5: joint "hinge" has a hysteresis but no stiffness. Give its stiffness, or remove the '
+    'hysteresis.': flexible_arm('<joint name="hinge" rotor_inertia="1" hysteresis="0.1"/>'),
+    '5: joint "hinge" has a hysteresis but no largest effort, which gives the range of its '
+    "twist. Give the effort of the joint's <limit>.": robot(
+        link(),
+        joint(
+            kind='revolute',
+            inside='<axis xyz="0 0 1"/><limit lower="-1" upper="1" effort="0" velocity="1"/>',
         ),
-        '5: joint "hinge" is fixed, so it has no gear. Remove it from <flexibility>.',
+        flexibility('<joint name="hinge" stiffness="10" rotor_inertia="1" hysteresis="0.1"/>'),
     ),
-    'damping without stiffness': (
-        flexible_arm('<joint name="hinge" damping="1"/>'),
-        '5: joint "hinge" has a damping but no stiffness. Give its stiffness, or put the friction '
-        "into the joint's <dynamics>.",
+    '5: hysteresis = 2 must be <= 0.5. Give hysteresis: energy that the gear loses per cycle '
+    'over its largest elastic energy, at any speed; needs a stiffness and the `effort` of '
+    '<limit>.': flexible_arm(
+        '<joint name="hinge" stiffness="10" rotor_inertia="1" hysteresis="2"/>'
     ),
-    'joint that says nothing': (
-        flexible_arm('<joint name="hinge"/>'),
-        '5: joint "hinge" has no stiffness, rotor_inertia, spring_stiffness, static_friction or '
-        'presliding. Give one of them, or remove the joint from <flexibility>.',
-    ),
-    'hysteresis without stiffness': (
-        flexible_arm('<joint name="hinge" rotor_inertia="1" hysteresis="0.1"/>'),
-        '5: joint "hinge" has a hysteresis but no stiffness. Give its stiffness, or remove the '
-        'hysteresis.',
-    ),
-    'hysteresis without largest effort': (
-        robot(
-            link(),
-            joint(
-                kind='revolute',
-                inside='<axis xyz="0 0 1"/><limit lower="-1" upper="1" effort="0" velocity="1"/>',
-            ),
-            flexibility('<joint name="hinge" stiffness="10" rotor_inertia="1" hysteresis="0.1"/>'),
+    '5: joint "hinge" has a static_friction of 0.4, less than the friction of 0.5 in its '
+    '<dynamics>. Correct one of them.': robot(
+        link(),
+        joint(
+            kind='revolute',
+            inside='<axis xyz="0 0 1"/><limit lower="-1" '
+            'upper="1" effort="1" velocity="1"/><dynamics friction="0.5"/>',
         ),
-        '5: joint "hinge" has a hysteresis but no largest effort, which gives the range of its '
-        "twist. Give the effort of the joint's <limit>.",
-    ),
-    'more hysteresis than elastic energy': (
-        flexible_arm('<joint name="hinge" stiffness="10" rotor_inertia="1" hysteresis="2"/>'),
-        '5: hysteresis = 2 must be <= 0.5. Give hysteresis: energy that the gear loses per cycle '
-        'over its largest elastic energy, at any speed; needs a stiffness and the `effort` of '
-        '<limit>.',
-    ),
-    'less static friction than in motion': (
-        robot(
-            link(),
-            joint(
-                kind='revolute',
-                inside='<axis xyz="0 0 1"/><limit lower="-1" '
-                'upper="1" effort="1" velocity="1"/><dynamics friction="0.5"/>',
-            ),
-            flexibility('<joint name="hinge" static_friction="0.4"/>'),
-        ),
-        '5: joint "hinge" has a static_friction of 0.4, less than the friction of 0.5 in its '
-        '<dynamics>. Correct one of them.',
+        flexibility('<joint name="hinge" static_friction="0.4"/>'),
     ),
     # the tree
-    'two parents': (
-        robot(link(), joint(), joint('again')),
-        '5: link "arm" has two parents: it is the child of the joints "hinge" and "again". Remove '
-        'one of them.',
+    '5: link "arm" has two parents: it is the child of the joints "hinge" and "again". Remove '
+    'one of them.': robot(link(), joint(), joint('again')),
+    '6: joint "ba" is part of a loop of links. Remove one joint of the loop.': robot(
+        link('a'),
+        link('b'),
+        joint('ab', parent='a', child='b'),
+        joint('ba', parent='b', child='a'),
     ),
-    'loop apart from the base': (
-        robot(
-            link('a'),
-            link('b'),
-            joint('ab', parent='a', child='b'),
-            joint('ba', parent='b', child='a'),
-        ),
-        '6: joint "ba" is part of a loop of links. Remove one joint of the loop.',
+    '8: joint "ba" is part of a loop of links. Remove one joint of the loop.': robot(
+        link('tip'),
+        link('a'),
+        joint('tip', parent='a', child='tip'),
+        link('b'),
+        joint('ab', parent='a', child='b'),
+        joint('ba', parent='b', child='a'),
     ),
-    'loop with further links': (
-        robot(
-            link('tip'),
-            link('a'),
-            joint('tip', parent='a', child='tip'),
-            link('b'),
-            joint('ab', parent='a', child='b'),
-            joint('ba', parent='b', child='a'),
-        ),
-        '8: joint "ba" is part of a loop of links. Remove one joint of the loop.',
+    '5: joint "back" is part of a loop of links, and the robot has no base. Remove one joint '
+    'of the loop.': robot(link(), joint(), joint('back', parent='arm', child='base')),
+    '4: joint "hinge" connects link "arm" to itself. Correct its <parent> or its <child>.': robot(
+        link(), joint(parent='arm')
     ),
-    'no root': (
-        robot(link(), joint(), joint('back', parent='arm', child='base')),
-        '5: joint "back" is part of a loop of links, and the robot has no base. Remove one joint '
-        'of the loop.',
+    '5: the robot has several bases: "base", "lost", "found". Connect them with joints, or '
+    'remove the links that are not used.': robot(link(), joint(), link('lost'), link('found')),
+    '3: the robot has several bases: "base", "l0", "l1", "l2", "l3" and 2 more. Connect them '
+    'with joints, or remove the links that are not used.': robot(
+        *(f'<link name="l{i}"/>' for i in range(6))
     ),
-    'joint from a link to itself': (
-        robot(link(), joint(parent='arm')),
-        '4: joint "hinge" connects link "arm" to itself. Correct its <parent> or its <child>.',
+    '4: joint "hinge" has the parent "bas", which is no link. Did you mean "base"?': robot(
+        link(), joint(parent='bas')
     ),
-    'several roots': (
-        robot(link(), joint(), link('lost'), link('found')),
-        '5: the robot has several bases: "base", "lost", "found". Connect them with joints, or '
-        'remove the links that are not used.',
+    '4: a second link "arm", after the one in line 3. Rename one link.': robot(
+        link(), link(), joint()
     ),
-    'very many roots': (
-        robot(*(f'<link name="l{i}"/>' for i in range(6))),
-        '3: the robot has several bases: "base", "l0", "l1", "l2", "l3" and 2 more. Connect them '
-        'with joints, or remove the links that are not used.',
+    '4: joint "hinge" is floating, which is not simulated here. Build it from revolute and '
+    'prismatic joints, or make it fixed.': robot(link(), joint(kind='floating')),
+    '4: type = "revolut" is not one of: revolute, continuous, prismatic, fixed. Did you mean '
+    '"revolute"?': robot(link(), joint(kind='revolut')),
+    '4: revolute joint "hinge" has no <limit>. Add <limit lower upper effort velocity/>, or '
+    'make it continuous.': robot(link(), joint(kind='revolute')),
+    '4: joint "hinge" has its lower limit 1 above its upper limit -1. Exchange them.': robot(
+        link(), joint(kind='prismatic', inside='<limit lower="1" upper="-1"/>')
     ),
-    'unknown parent': (
-        robot(link(), joint(parent='bas')),
-        '4: joint "hinge" has the parent "bas", which is no link. Did you mean "base"?',
+    '4: joint "hinge" mimics "hing", which is no joint. Did you mean "hinge"?': robot(
+        link(), joint(inside='<mimic joint="hing"/>')
     ),
-    'second link of a name': (
-        robot(link(), link(), joint()),
-        '4: a second link "arm", after the one in line 3. Rename one link.',
-    ),
-    'floating joint': (
-        robot(link(), joint(kind='floating')),
-        '4: joint "hinge" is floating, which is not simulated here. Build it from revolute and '
-        'prismatic joints, or make it fixed.',
-    ),
-    'unknown kind of joint': (
-        robot(link(), joint(kind='revolut')),
-        '4: type = "revolut" is not one of: revolute, continuous, prismatic, fixed. Did you mean '
-        '"revolute"?',
-    ),
-    'revolute joint without limits': (
-        robot(link(), joint(kind='revolute')),
-        '4: revolute joint "hinge" has no <limit>. Add <limit lower upper effort velocity/>, or '
-        'make it continuous.',
-    ),
-    'limits exchanged': (
-        robot(link(), joint(kind='prismatic', inside='<limit lower="1" upper="-1"/>')),
-        '4: joint "hinge" has its lower limit 1 above its upper limit -1. Exchange them.',
-    ),
-    'mimic of nothing': (
-        robot(link(), joint(inside='<mimic joint="hing"/>')),
-        '4: joint "hinge" mimics "hing", which is no joint. Did you mean "hinge"?',
-    ),
-    'joint without a child': (
-        robot(link(), joint().replace('<child link="arm"/>', '')),
-        '4: joint "hinge" has no <child>. Add <child link="..."/>.',
+    '4: joint "hinge" has no <child>. Add <child link="..."/>.': robot(
+        link(), joint().replace('<child link="arm"/>', '')
     ),
     # bodies
-    'negative mass': (
-        robot(link(mass=-1.0), joint()),
-        '3: link "arm" has the mass -1 kg. Give a mass above 0 [kg].',
+    '3: link "arm" has the mass -1 kg. Give a mass above 0 [kg].': robot(link(mass=-1.0), joint()),
+    '3: link "boom" has the mass -1 kg. Give a mass above 0 [kg].': robot(
+        link('boom', mass=-1.0), joint(child='boom'), flexibility(beam(name='boom'))
     ),
-    'negative mass of a flexible link': (
-        robot(link(mass=-1.0), joint(), flexibility(beam())),
-        '3: link "arm" has the mass -1 kg. Give a mass above 0 [kg].',
+    '3: no body has the inertia of link "arm": it has no mass. Correct its <inertia> [kg m2]; '
+    'products are often wrong in sign or size.': robot(link(mass=0.0), joint()),
+    '3: no body has the inertia of link "arm": it is not positive definite (principal moments '
+    '-1, 1, 3 kg m2). Correct its <inertia> [kg m2]; products are often wrong in '
+    'sign or size.': robot(link(inertia=(1.0, 1.0, 1.0), products=(2.0, 0.0, 0.0)), joint()),
+    '3: no body has the inertia of link "arm": it breaks the triangle inequality (principal '
+    'moments 1 + 1 < 3 kg m2). Correct its <inertia> [kg m2]; products are often wrong in '
+    'sign or size.': robot(link(inertia=(1.0, 1.0, 3.0)), joint()),
+    '4: joint "hinge" moves nothing that has inertia about its axis. Give link "arm" or one '
+    'beyond it an <inertial>, or fix the joint.': robot(
+        '<link name="arm"/>', joint(), link('rotor'), joint('spin', child='rotor')
     ),
-    'inertia without mass': (
-        robot(link(mass=0.0), joint()),
-        '3: no body has the inertia of link "arm": it has no mass. Correct its <inertia> [kg m2]; '
-        'products are often wrong in sign or size.',
+    '4: joint "pivot" moves nothing that has inertia about its axis. Give link "arm" or one '
+    'beyond it an <inertial>, or fix the joint.': robot(
+        link(inertia=(0.0, 0.0, 0.0), centre='0 0 0.3'), joint('pivot')
     ),
-    'inertia that is not positive definite': (
-        robot(link(inertia=(1.0, 1.0, 1.0), products=(2.0, 0.0, 0.0)), joint()),
-        '3: no body has the inertia of link "arm": it is not positive definite (principal moments '
-        '-1, 1, 3 kg m2). Correct its <inertia> [kg m2]; products are often wrong in '
-        'sign or size.',
+    '4: joint "elbow" moves nothing that has inertia about its axis. Give link "arm" or one '
+    'beyond it an <inertial>, or fix the joint.': robot(
+        '<link name="arm"/>',
+        joint('elbow'),
+        flexibility('<joint name="elbow" stiffness="1" rotor_inertia="1"/>'),
     ),
-    'inertia against the triangle inequality': (
-        robot(link(inertia=(1.0, 1.0, 3.0)), joint()),
-        '3: no body has the inertia of link "arm": it breaks the triangle inequality (principal '
-        'moments 1 + 1 < 3 kg m2). Correct its <inertia> [kg m2]; products are often wrong in '
-        'sign or size.',
+    '5: no body has the inertia of link "rotor": it breaks the triangle inequality (principal '
+    'moments 0 + 0 < 0.001 kg m2). Correct its <inertia> [kg m2]; products are often wrong in '
+    'sign or size.': robot(
+        link(),
+        joint(),
+        link('rotor', inertia=(0.0, 0.0, 1e-3)),
+        joint('spin', parent='arm', child='rotor'),
     ),
-    'moving end without mass': (
-        robot('<link name="arm"/>', joint(), link('rotor'), joint('spin', child='rotor')),
-        '4: joint "hinge" moves nothing that has inertia about its axis. Give link "arm" or one '
-        'beyond it an <inertial>, or fix the joint.',
-    ),
-    'point mass on the axis of its joint': (
-        robot(link(inertia=(0.0, 0.0, 0.0), centre='0 0 0.3'), joint()),
-        '4: joint "hinge" moves nothing that has inertia about its axis. Give link "arm" or one '
-        'beyond it an <inertial>, or fix the joint.',
-    ),
-    'a flexible robot without any mass': (
-        robot(
-            '<link name="arm"/>',
-            joint(),
-            flexibility('<joint name="hinge" stiffness="1" rotor_inertia="1"/>'),
-        ),
-        '4: joint "hinge" moves nothing that has inertia about its axis. Give link "arm" or one '
-        'beyond it an <inertial>, or fix the joint.',
-    ),
-    'one moment only, about an axis that turns': (
-        robot(
-            link(),
-            joint(),
-            link('rotor', inertia=(0.0, 0.0, 1e-3)),
-            joint('spin', parent='arm', child='rotor'),
-        ),
-        '5: no body has the inertia of link "rotor": it breaks the triangle inequality (principal '
-        'moments 0 + 0 < 0.001 kg m2). Correct its <inertia> [kg m2]; products are often wrong in '
-        'sign or size.',
-    ),
-    'inertial without inertia': (
-        robot(re.sub('<inertia .*?/>', '', link()), joint()),
-        '3: the <inertial> of link "arm" has no <inertia>. Give it a <inertia>, or remove the '
-        '<inertial>.',
-    ),
+    '3: the <inertial> of link "arm" has no <inertia>. Give it a <inertia>, or remove the '
+    '<inertial>.': robot(re.sub('<inertia .*?/>', '', link()), joint()),
 }
 
 
-@pytest.mark.parametrize('what', MISTAKES)
-def test_a_mistake_is_a_one_line_error(what):
-    text, message = MISTAKES[what]
+@pytest.mark.parametrize('message, text', MISTAKES.items())
+def test_a_mistake_is_a_one_line_error(message, text):
     assert complaint(text) == f'<text>:{message}'

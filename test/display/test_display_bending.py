@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from arms import beam, flexibility, joint, link, robot
 from random_arms import every_feature, random_robot, random_state
+from refusals import refusal
 from scipy.spatial.transform import Rotation
 
 from flex_robot_sim import Simulation, load, read_description
@@ -357,31 +358,21 @@ def test_a_tool_at_rest_and_one_that_is_nowhere_leave_no_trail():
 
 
 @pytest.mark.parametrize(
-    'wrong, message',
-    [
-        (
-            lambda: BendingShape(load('rig'), pieces=0),
-            'pieces = 0 must be a whole number >= 1: markers per flexible link',
+    'message, wrong',
+    {
+        'pieces = 0 must be a whole number >= 1: markers per flexible link': lambda: BendingShape(
+            load('rig'), pieces=0
         ),
-        (
-            lambda: BendingShape(load('rig'), pieces=2.5),
-            'pieces = 2.5 must be a whole number >= 1: markers per flexible link',
+        'pieces = 2.5 must be a whole number >= 1: markers per flexible link': lambda: (
+            BendingShape(load('rig'), pieces=2.5)
         ),
-        (
-            lambda: BendingShape(load('rig'), full_scale=0.0),
-            'full_scale = 0.0 must be > 0 and finite: surface strain that has the last colour',
+        'full_scale = 0.0 must be > 0 and finite: surface strain that has the '
+        'last colour': lambda: BendingShape(load('rig'), full_scale=0.0),
+        'capacity = 0 must be a whole number >= 1: positions of a tool path': lambda: ToolPath(0),
+        'spacing = nan must be >= 0 and finite: between positions of a tool path [m]': lambda: (
+            ToolPath(5, np.nan)
         ),
-        (
-            lambda: ToolPath(0),
-            'capacity = 0 must be a whole number >= 1: positions of a tool path',
-        ),
-        (
-            lambda: ToolPath(5, np.nan),
-            'spacing = nan must be >= 0 and finite: between positions of a tool path [m]',
-        ),
-    ],
+    }.items(),
 )
 def test_wrong_arguments_are_refused(wrong, message):
-    with pytest.raises(SettingError) as caught:
-        wrong()
-    assert str(caught.value) == message
+    assert refusal(SettingError, wrong) == message

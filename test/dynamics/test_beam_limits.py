@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from arms import SECTION, beam, complaint, flexibility, flexible_arm, joint, link, robot
 from beam_arms import LENGTH, as_beta_L, beam_arm, with_elements, with_modes
+from refusals import refusal
 from scipy.spatial.transform import Rotation
 
 from flex_robot_sim import FlexRobotSimError, Simulation, frequencies, modes, read_description
@@ -79,9 +80,7 @@ def test_a_description_that_exceeds_the_memory_limit_is_rejected_on_reading():
         'this robot has 6000 elastic coordinates, more than can be simulated. Keep to 5000, with '
         'fewer segments, modes or elements.'
     )
-    with pytest.raises(SettingError) as caught:
-        build_arm(read)
-    assert str(caught.value) == (
+    assert refusal(SettingError, build_arm, read) == (
         '<text> has 6000 elastic coordinates, and at most 5000 can be simulated: take fewer '
         'segments, modes or elements'
     )

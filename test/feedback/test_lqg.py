@@ -293,25 +293,20 @@ def test_gains_over_poses_lead_an_arm_with_weight_in_space():
 
 
 @pytest.mark.parametrize(
-    'change, line',
-    [
-        (
-            {'poses': [0.0, 1.0]},
-            'poses must be a position per joint, or positions that rise, in this order: motor',
-        ),
-        ({'poses': [4.0]}, 'a pose is beyond the stops of "motor" at -3.14159 and 3.14159 rad'),
-        ({'sensors': 'eyes'}, "sensors = 'eyes' must be one of encoders, all"),
-        (
-            {'stiffness_range': (1.1, 1.2)},
-            'stiffness_range = (1.1, 1.2) must be two factors, the one '
-            '> 0 and at most 1, the other at least 1',
-        ),
-        (
-            {'bandwidth': 60.0},
-            'bandwidth = 60.0 must be > 0 and below a quarter of the 200 samples per second [Hz]',
-        ),
-        ({'modes': -1}, 'modes = -1 must be a whole number >= 0'),
-    ],
+    'line, change',
+    {
+        'poses must be a position per joint, or positions that rise, in this order: motor': {
+            'poses': [0.0, 1.0]
+        },
+        'a pose is beyond the stops of "motor" at -3.14159 and 3.14159 rad': {'poses': [4.0]},
+        "sensors = 'eyes' must be one of encoders, all": {'sensors': 'eyes'},
+        'stiffness_range = (1.1, 1.2) must be two factors, the one '
+        '> 0 and at most 1, the other at least 1': {'stiffness_range': (1.1, 1.2)},
+        'bandwidth = 60.0 must be > 0 and below a quarter of the 200 samples per second [Hz]': {
+            'bandwidth': 60.0
+        },
+        'modes = -1 must be a whole number >= 0': {'modes': -1},
+    }.items(),
 )
 def test_bad_numbers_end_in_a_line(arm, change, line):
     with pytest.raises(frs.SettingError) as caught:

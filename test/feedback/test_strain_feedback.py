@@ -329,22 +329,18 @@ def test_damping_without_flex_sensors_is_refused_with_a_remedy():
 
 
 @pytest.mark.parametrize(
-    'change, line',
-    [
-        ({'kind': 'pdf'}, "kind = 'pdf' must be one of strain, ppf"),
-        ({'damping_ratio': 1.0}, 'damping_ratio = 1.0 must be between 0 and 1'),
-        ({'modes': 9}, 'modes = 9 must be between 1 and 3'),
-        ({'period': 0.0}, 'the period of a loop = 0.0 must be > 0 and finite [s]'),
-        (
-            {'delay': -1.0},
-            'the delay of a loop = -1.0 must be >= 0 and at most 1000 of its periods of 0.001 s',
-        ),
-        (
-            {'period': 0.2},
-            'a period of 0.2 s is too long for a mode of 1.76 Hz: '
-            'take four or more in one period of the mode',
-        ),
-    ],
+    'line, change',
+    {
+        "kind = 'pdf' must be one of strain, ppf": {'kind': 'pdf'},
+        'damping_ratio = 1.0 must be between 0 and 1': {'damping_ratio': 1.0},
+        'modes = 9 must be between 1 and 3': {'modes': 9},
+        'the period of a loop = 0.0 must be > 0 and finite [s]': {'period': 0.0},
+        'the delay of a loop = -1.0 must be >= 0 and at most 1000 of its periods of 0.001 s': {
+            'delay': -1.0
+        },
+        'a period of 0.2 s is too long for a mode of 1.76 Hz: '
+        'take four or more in one period of the mode': {'period': 0.2},
+    }.items(),
 )
 def test_bad_numbers_end_in_a_line(arm, change, line):
     with pytest.raises(frs.SettingError) as caught:

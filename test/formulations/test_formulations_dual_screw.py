@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from random_arms import every_feature, random_robot, random_state
 from reference import Reference, along
+from refusals import refusal
 
 from flex_robot_sim.formulations import make, stiffened
 from flex_robot_sim.formulations.dual_groups import g1_inverse
@@ -299,9 +300,7 @@ def test_sections_of_the_paper_have_gyroscopic_moments():
 
 
 def test_an_unknown_formulation_is_rejected():
-    with pytest.raises(SettingError) as caught:
-        make('recursive', None)
-    assert str(caught.value) == (
+    assert refusal(SettingError, make, 'recursive', None) == (
         "formulation = 'recursive' must be one of recursion, dual_screw, "
         'element_sum, wrench_dae, stiffened'
     )

@@ -360,9 +360,7 @@ def test_a_full_disk_keeps_the_log_of_a_calibration(tmp_path):
 
 def test_a_log_that_cannot_be_continued_is_a_one_line_error(tmp_path):
     (tmp_path / 'bench.part.csv').write_text('time\n1\n')
-    with pytest.raises(UsageError) as caught:
-        CalibrationLog(tmp_path / 'bench.csv', frs.load('rig'))
-    assert str(caught.value) == (
+    assert refusal(UsageError, CalibrationLog, tmp_path / 'bench.csv', frs.load('rig')) == (
         f'{tmp_path}/bench.part.csv:1: this is no log of an experiment '
         'of this version. Delete it, or give another --log.'
     )

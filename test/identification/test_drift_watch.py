@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 from project_files import ROOT
+from refusals import refusal
 from rig_lockstep import Lab
 from scipy.integrate import solve_ivp
 
@@ -216,6 +217,4 @@ def test_an_arm_that_cannot_be_watched_is_a_one_line_error(robot, settings, said
             line for line in arm.description.text.splitlines() if '<flex_sensor' not in line
         )
         arm = frs.load(text)
-    with pytest.raises(SettingError) as caught:
-        DriftWatch(arm, DriftSettings(**settings))
-    assert str(caught.value) == said
+    assert refusal(SettingError, DriftWatch, arm, DriftSettings(**settings)) == said

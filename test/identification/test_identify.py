@@ -4,6 +4,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from refusals import refusal
 from scipy.optimize import minimize
 
 import flex_robot_sim as frs
@@ -235,9 +236,7 @@ def test_currents_instead_of_efforts_are_rejected():
 
 
 def test_drive_parameters_are_rejected_if_the_motion_is_prescribed():
-    with pytest.raises(UsageError) as error:
-        identify(setup_of(by_motion=True), ['motor.coulomb'])
-    assert str(error.value) == (
+    assert refusal(UsageError, identify, setup_of(by_motion=True), ['motor.coulomb']) == (
         '"motor.coulomb" drops out where the measured motion drives the '
         'arm. Log effort/motor, or leave it out.'
     )

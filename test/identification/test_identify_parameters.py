@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from hub_beam import EI, HubBeam
+from refusals import refusal
 
 import flex_robot_sim as frs
 from flex_robot_sim.identification import Log, identify_parameters, make_log
@@ -50,31 +51,25 @@ def test_payload_that_is_not_described_is_refused(log):
 
 
 @pytest.mark.parametrize(
-    'act, line',
-    [
-        (lambda arm: identify_parameters(arm, []), 'logs = [] must have one log at least'),
-        (
-            lambda arm: identify_parameters(arm, 3),
-            'logs = 3 must be logs: paths of files, or make_log(times, signals)',
+    'line, act',
+    {
+        'logs = [] must have one log at least': lambda arm: identify_parameters(arm, []),
+        'logs = 3 must be logs: paths of files, or make_log(times, signals)': lambda arm: (
+            identify_parameters(arm, 3)
         ),
-        (
-            lambda arm: make_log([0.0, 0.0], {}),
-            'times must be finite and rise, one number per sample [s]',
+        'times must be finite and rise, one number per sample [s]': lambda arm: make_log(
+            [0.0, 0.0], {}
         ),
-        (
-            lambda arm: make_log([0.0, 1.0], {'position/motor': [1.0]}),
-            'signals["position/motor"] must be 2 finite numbers, one per time',
+        'signals["position/motor"] must be 2 finite numbers, one per time': lambda arm: make_log(
+            [0.0, 1.0], {'position/motor': [1.0]}
         ),
-        (
-            lambda arm: make_log([0.0, 1.0], [1.0]),
-            "signals = [1.0] must be values by name: {'position/elbow': values}",
+        "signals = [1.0] must be values by name: {'position/elbow': values}": lambda arm: make_log(
+            [0.0, 1.0], [1.0]
         ),
-    ],
+    }.items(),
 )
 def test_mistake_is_one_line(act, line):
-    with pytest.raises(frs.SettingError) as caught:
-        act(frs.load('single_link'))
-    assert str(caught.value) == line
+    assert refusal(frs.SettingError, act, frs.load('single_link')) == line
 
 
 def test_made_log_is_a_log():

@@ -54,49 +54,33 @@ HOLE = np.where(np.arange(TIME.size) == 5, np.nan, WAVE)
 
 
 @pytest.mark.parametrize(
-    'log, line',
-    [
-        (
-            log_of(arm__root=0 * TIME),
-            'run.csv: no excitation: "arm/root" moves by 0, its noise is 0. '
-            'Record a motion that bends the arm.',
+    'line, log',
+    {
+        'run.csv: no excitation: "arm/root" moves by 0, its noise is 0. '
+        'Record a motion that bends the arm.': log_of(arm__root=0 * TIME),
+        'run.csv: the clock of "position/motor" jumps back by 0.996 s after '
+        '1.996 s. Give one recording at a time.': log_of(time=JUMP),
+        'run.csv: the clock of "position/motor" drifts: its period goes from '
+        '0.004 to 0.006 s. Stamp samples where they are taken.': log_of(time=DRIFT),
+        'run.csv: "arm/root" is clipped: 32% of its '
+        'samples are -0.5. Widen its range, or move less.': log_of(
+            arm__root=np.clip(WAVE, -0.5, 0.5)
         ),
-        (
-            log_of(time=JUMP),
-            'run.csv: the clock of "position/motor" jumps back by 0.996 s after '
-            '1.996 s. Give one recording at a time.',
+        'run.csv: "arm/root" is no number in row 6, and in 1 rows. Mend or remove them.': log_of(
+            arm__root=HOLE
         ),
-        (
-            log_of(time=DRIFT),
-            'run.csv: the clock of "position/motor" drifts: its period goes from '
-            '0.004 to 0.006 s. Stamp samples where they are taken.',
+        'run.csv: says nothing of joint "motor". '
+        'Near: position/moter, effort/motor. Give --signal position/motor=COLUMN.': log_of(
+            position__motor=None, position__moter=WAVE
         ),
-        (
-            log_of(arm__root=np.clip(WAVE, -0.5, 0.5)),
-            'run.csv: "arm/root" is clipped: 32% of its '
-            'samples are -0.5. Widen its range, or move less.',
+        'run.csv: "position/motor" goes to 60 rad: these are '
+        'degrees. Give --signal position/motor=COLUMN*deg.': log_of(position__motor=60 * WAVE),
+        'run.csv: '
+        '"velocity/motor" is in degrees, its position in radians. Give --signal '
+        'velocity/motor=COLUMN*deg.': log_of(
+            position__motor=WAVE, velocity__motor=344 * np.cos(6 * TIME)
         ),
-        (
-            log_of(arm__root=HOLE),
-            'run.csv: "arm/root" is no number in row 6, and in 1 rows. Mend or remove them.',
-        ),
-        (
-            log_of(position__motor=None, position__moter=WAVE),
-            'run.csv: says nothing of joint "motor". '
-            'Near: position/moter, effort/motor. Give --signal position/motor=COLUMN.',
-        ),
-        (
-            log_of(position__motor=60 * WAVE),
-            'run.csv: "position/motor" goes to 60 rad: these are '
-            'degrees. Give --signal position/motor=COLUMN*deg.',
-        ),
-        (
-            log_of(position__motor=WAVE, velocity__motor=344 * np.cos(6 * TIME)),
-            'run.csv: '
-            '"velocity/motor" is in degrees, its position in radians. Give --signal '
-            'velocity/motor=COLUMN*deg.',
-        ),
-    ],
+    }.items(),
 )
 def test_a_problem_of_a_log_is_one_line(log, line):
     assert complaint(log) == line

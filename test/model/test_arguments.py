@@ -50,41 +50,30 @@ def test_the_name_of_a_robot_is_not_accepted_as_an_arm(function, more):
 
 
 @pytest.mark.parametrize(
-    'call, expected',
-    [
-        (
-            lambda: frs.Simulation(ARM, {'time_step': 1e-3}),
-            "settings = {'time_step': 0.001} must be SimulationSettings(time_step=...)",
+    'expected, call',
+    {
+        "settings = {'time_step': 0.001} must be SimulationSettings(time_step=...)": lambda: (
+            frs.Simulation(ARM, {'time_step': 1e-3})
         ),
-        (
-            lambda: frs.SimulationSettings(iterations=10**9),
-            'iterations = 1000000000 must be <= 1000: minimum number of iterations of the '
-            'implicit scheme per step',
+        'iterations = 1000000000 must be <= 1000: minimum number of iterations of the '
+        'implicit scheme per step': lambda: frs.SimulationSettings(iterations=10**9),
+        'gravity must be three finite numbers [m/s2]': lambda: frs.load(
+            'two_link', gravity='down'
         ),
-        (
-            lambda: frs.load('two_link', gravity='down'),
-            'gravity must be three finite numbers [m/s2]',
+        """no link "['tool']" that carries a payload. Known: arm, forearm, tool""": lambda: (
+            frs.with_payload(ARM, ['tool'], 1.0)
         ),
-        (
-            lambda: frs.with_payload(ARM, ['tool'], 1.0),
-            """no link "['tool']" that carries a payload. Known: arm, forearm, tool""",
+        'pushes = 3 must be a list of Push(link, force, moment, point, follows)': lambda: (
+            frs.equilibrium(ARM, pushes=3)
         ),
-        (
-            lambda: frs.equilibrium(ARM, pushes=3),
-            'pushes = 3 must be a list of Push(link, force, moment, point, follows)',
+        "pushes = [('tool', (1, 0, 0))] must be a list of Push(link, force, moment, point, "
+        'follows)': lambda: frs.equilibrium(ARM, pushes=[('tool', (1, 0, 0))]),
+        "pushes = Push(link='tool', force=1, moment=2, point=3, follows=False) must be a list "
+        'of '
+        'Push(link, force, moment, point, follows)': lambda: frs.equilibrium(
+            ARM, pushes=frs.Push('tool', 1, 2, 3)
         ),
-        (
-            lambda: frs.equilibrium(ARM, pushes=[('tool', (1, 0, 0))]),
-            "pushes = [('tool', (1, 0, 0))] must be a list of Push(link, force, moment, point, "
-            'follows)',
-        ),
-        (
-            lambda: frs.equilibrium(ARM, pushes=frs.Push('tool', 1, 2, 3)),
-            "pushes = Push(link='tool', force=1, moment=2, point=3, follows=False) must be a list "
-            'of '
-            'Push(link, force, moment, point, follows)',
-        ),
-    ],
+    }.items(),
 )
 def test_an_argument_of_the_wrong_type_is_a_one_line_error(call, expected):
     assert refusal(frs.SettingError, call) == expected

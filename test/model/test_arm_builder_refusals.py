@@ -1,6 +1,7 @@
 """Contradicting arguments of an arm from code cause one-line errors."""
 
 import pytest
+from refusals import refusal
 
 import flex_robot_sim as frs
 
@@ -54,6 +55,4 @@ CALLS = [
 
 @pytest.mark.parametrize('call, message', CALLS, ids=[message[:40] for _, message in CALLS])
 def test_a_contradiction_is_one_line(call, message):
-    with pytest.raises(frs.SettingError) as caught:
-        call()
-    assert str(caught.value) == message
+    assert refusal(frs.SettingError, call) == message

@@ -230,64 +230,52 @@ def test_an_arm_with_its_own_values_is_the_same_bit_for_bit(name):
 
 
 @pytest.mark.parametrize(
-    'changes, message',
-    [
-        ({'forarm.EIz': 1.0}, 'no parameter "forarm.EIz". Near: forearm.EIz, forearm.EIy, '),
-        ({'forearm.mas': 1.0}, 'no parameter "forearm.mas". Near: forearm.mass, '),
-        ({'tool.EIz': 1.0}, 'no parameter "tool.EIz". Near: '),
-        ({'*.EIx': 1.0}, 'no parameter "*.EIx". Known: '),
-        ({3: 1.0}, "3 is no path of a parameter: give a text such as 'forearm.EIz'"),
-        ({'forearm.EIz': -1.0}, 'forearm.EIz = -1 cannot be: it must be above 0.'),
-        ({'forearm.EIz': ('*', 0)}, 'forearm.EIz = 0 cannot be: it must be above 0.'),
-        ({'forearm.EIz': float('nan')}, 'forearm.EIz = nan cannot be: it must be above 0.'),
-        (
-            {'forearm.EIz': 1e40},
-            'forearm.EIz = 1e+40 cannot be: it must be above 0 and below 1e+30.',
-        ),
-        ({'elbow.coulomb': ('+', -1.0)}, 'elbow.coulomb = -1 cannot be: it must be at least 0.'),
-        (
-            {'forearm.damping_ratio': 2},
-            'forearm.damping_ratio = 2 cannot be: it must be between 0 and 0.9.',
-        ),
-        ({'forearm.length': 9}, 'forearm.length = 9 cannot be: it must be between 0.42 and 0.9.'),
-        ({'elbow.lower': 100}, 'elbow.lower = 100 cannot be: it must be at most 2.4.'),
-        ({'elbow.origin_x': float('nan')}, 'elbow.origin_x = nan cannot be: it must be finite.'),
-        (
-            {'elbow.coulomb': 0.2, 'elbow.static_friction': 0.1},
-            'elbow.static_friction = 0.1 cannot be: it must be at least 0.2.',
-        ),
-        (
-            {'payload_mount.origin_x': 9},
-            'payload_mount.origin_x = 9 cannot be: joint "payload_mount" '
-            'would ride at 9 m on the beam of link "forearm", which ends at 0.45 m.',
-        ),
-        (
-            {'payload.ixx': 5},
-            'payload.ixx = 5 cannot be: no body has the inertia of link "payload", '
-            'with what is fixed to it: it breaks the triangle inequality ',
-        ),
-        (
-            {'elbow.coulomb': ('*', 2)},
-            'elbow.coulomb is 0, and no multiple of it is anything else: give its value',
-        ),
-        (
-            {'forearm.EIz': ('/', 2)},
-            "forearm.EIz: ('/', 2) must be a number, ('*', factor) or ('+', difference)",
-        ),
-        (
-            {'forearm.EIz': True},
-            "forearm.EIz: True must be a number, ('*', factor) or ('+', difference)",
-        ),
-        (
-            {'forearm.EIz': 5.0, '*.EIz': ('*', 2)},
-            'forearm.EIz changes twice: give one change for it',
-        ),
-        (
-            [('forearm.EIz', 5.0)],
-            "changes = [('forearm.EIz', 5.0)] must be a dict from paths to "
-            "values, such as {'forearm.EIz': ('*', 1.1)}",
-        ),
-    ],
+    'message, changes',
+    {
+        'no parameter "forarm.EIz". Near: forearm.EIz, forearm.EIy, ': {'forarm.EIz': 1.0},
+        'no parameter "forearm.mas". Near: forearm.mass, ': {'forearm.mas': 1.0},
+        'no parameter "tool.EIz". Near: ': {'tool.EIz': 1.0},
+        'no parameter "*.EIx". Known: ': {'*.EIx': 1.0},
+        "3 is no path of a parameter: give a text such as 'forearm.EIz'": {3: 1.0},
+        'forearm.EIz = -1 cannot be: it must be above 0.': {'forearm.EIz': -1.0},
+        'forearm.EIz = 0 cannot be: it must be above 0.': {'forearm.EIz': ('*', 0)},
+        'forearm.EIz = nan cannot be: it must be above 0.': {'forearm.EIz': float('nan')},
+        'forearm.EIz = 1e+40 cannot be: it must be above 0 and below 1e+30.': {
+            'forearm.EIz': 1e40
+        },
+        'elbow.coulomb = -1 cannot be: it must be at least 0.': {'elbow.coulomb': ('+', -1.0)},
+        'forearm.damping_ratio = 2 cannot be: it must be between 0 and 0.9.': {
+            'forearm.damping_ratio': 2
+        },
+        'forearm.length = 9 cannot be: it must be between 0.42 and 0.9.': {'forearm.length': 9},
+        'elbow.lower = 100 cannot be: it must be at most 2.4.': {'elbow.lower': 100},
+        'elbow.origin_x = nan cannot be: it must be finite.': {'elbow.origin_x': float('nan')},
+        'elbow.static_friction = 0.1 cannot be: it must be at least 0.2.': {
+            'elbow.coulomb': 0.2,
+            'elbow.static_friction': 0.1,
+        },
+        'payload_mount.origin_x = 9 cannot be: joint "payload_mount" '
+        'would ride at 9 m on the beam of link "forearm", which ends at 0.45 m.': {
+            'payload_mount.origin_x': 9
+        },
+        'payload.ixx = 5 cannot be: no body has the inertia of link "payload", '
+        'with what is fixed to it: it breaks the triangle inequality ': {'payload.ixx': 5},
+        'elbow.coulomb is 0, and no multiple of it is anything else: give its value': {
+            'elbow.coulomb': ('*', 2)
+        },
+        "forearm.EIz: ('/', 2) must be a number, ('*', factor) or ('+', difference)": {
+            'forearm.EIz': ('/', 2)
+        },
+        "forearm.EIz: True must be a number, ('*', factor) or ('+', difference)": {
+            'forearm.EIz': True
+        },
+        'forearm.EIz changes twice: give one change for it': {
+            'forearm.EIz': 5.0,
+            '*.EIz': ('*', 2),
+        },
+        "changes = [('forearm.EIz', 5.0)] must be a dict from paths to "
+        "values, such as {'forearm.EIz': ('*', 1.1)}": [('forearm.EIz', 5.0)],
+    }.items(),
 )
 def test_an_impossible_change_is_one_line(changes, message):
     with pytest.raises(frs.SettingError, match=f'^{re.escape(message)}.*$'):

@@ -228,86 +228,65 @@ ARM = 'two_link'
 
 
 @pytest.mark.parametrize(
-    'arguments, line',
-    [
-        (
-            {'controller': lambda time, sim: [0.0, np.nan, 0.0]},
-            'the controller "<lambda>" returned [0.0, nan, 0.0] at 0 s: it must return 3 finite '
-            'efforts (waist, shoulder, elbow), or None',
-        ),
-        (
-            {'controller': lambda time, sim: np.zeros(2) if time > 0.0045 else None},
-            'the controller "<lambda>" returned array([0., 0.]) at 0.005 s: it must return 3 '
-            'finite efforts (waist, shoulder, elbow), or None',
-        ),
-        (
-            {'controller': 3},
-            'controller = 3 must be a function of time and simulation that returns efforts',
-        ),
-        (
-            {'controller': lambda time: None},
-            'the controller "<lambda>" must be a function of time, simulation',
-        ),
-        (
-            {'controller': servo, 'trajectory': sine},
-            'the controller "servo" must be a function of '
-            'time, simulation, target: the target is the present point of the trajectory',
-        ),
-        (
-            {'controller': lambda time, sim, target: [np.nan] * 3, 'trajectory': sine},
-            'the controller "<lambda>" returned [nan, nan, nan] at 0 s: it must return 3 finite '
-            'efforts (waist, shoulder, elbow), or None',
-        ),
-        ({'duration': -1.0}, 'duration = -1.0 must be finite and at least a time step of 0.001 s'),
-        ({'duration': '1'}, "duration = '1' must be finite and at least a time step of 0.001 s"),
-        (
-            {'period': 1.5e-3},
-            'period and delay of a loop, 0.0015 and 0 s, must be whole numbers of '
-            'time steps of 0.001 s',
-        ),
-        (
-            {'record_period': 0.0},
-            'record_period = 0.0 must be a whole number of time steps of 0.001 s',
-        ),
-        (
-            {'record': 'coordinates'},
-            "record = 'coordinates' is no quantity. Known: q, v, position, "
-            'velocity, motor_position, motor_velocity, effort, applied_effort, mean_effort, '
-            'deflection, '
-            'curvature, energy, pose:NAME, twist:NAME, twist_rate:NAME, wrench:NAME, and '
-            'functions of the simulation',
-        ),
-        (
-            {'record': 'pose:hand'},
-            'no link "hand". Known: base, turret, shoulder_motor, upper_arm, '
-            'elbow_motor, forearm, payload, tool',
-        ),
-        (
-            {'record': 'q:elbow'},
-            'record = "q:elbow": only pose, twist, twist_rate, wrench take a name',
-        ),
-        ({'record': 'wrench'}, 'record = "wrench" needs a joint, as in "wrench:elbow"'),
-        (
-            {'record': [lambda sim: 1.0]},
-            'record has a function without a name: give it one, as in '
-            "record={'tip': lambda simulation: ...}",
-        ),
-        (
-            {'record': {'word': lambda sim: 'a'}},
-            'record = "word" returned \'a\' at 0 s: it must return numbers',
-        ),
-        (
-            {'trajectory': lambda time: [0.0, np.inf, 0.0]},
-            'the trajectory returned [0.0, inf, 0.0] at 0 s: it must return 3 finite positions '
-            '(waist, shoulder, elbow), or rows of positions, velocities and accelerations',
-        ),
-        (
-            {'trajectory': ([0.0, 1.0], [[0.0, 0.0]])},
-            'trajectory = ([0.0, 1.0], [[0.0, 0.0]]) must be a function of time, a pair (times, '
-            'positions), a Trajectory, a Motion or a Plan; a pair has times (k,) that rise and '
-            'positions (k, 3), finite, of waist, shoulder, elbow',
-        ),
-    ],
+    'line, arguments',
+    {
+        'the controller "<lambda>" returned [0.0, nan, 0.0] at 0 s: it must return 3 finite '
+        'efforts (waist, shoulder, elbow), or None': {
+            'controller': lambda time, sim: [0.0, np.nan, 0.0]
+        },
+        'the controller "<lambda>" returned array([0., 0.]) at 0.005 s: it must return 3 '
+        'finite efforts (waist, shoulder, elbow), or None': {
+            'controller': lambda time, sim: np.zeros(2) if time > 0.0045 else None
+        },
+        'controller = 3 must be a function of time and simulation that returns efforts': {
+            'controller': 3
+        },
+        'the controller "<lambda>" must be a function of time, simulation': {
+            'controller': lambda time: None
+        },
+        'the controller "servo" must be a function of '
+        'time, simulation, target: the target is the present point of the trajectory': {
+            'controller': servo,
+            'trajectory': sine,
+        },
+        'the controller "<lambda>" returned [nan, nan, nan] at 0 s: it must return 3 finite '
+        'efforts (waist, shoulder, elbow), or None': {
+            'controller': lambda time, sim, target: [np.nan] * 3,
+            'trajectory': sine,
+        },
+        'duration = -1.0 must be finite and at least a time step of 0.001 s': {'duration': -1.0},
+        "duration = '1' must be finite and at least a time step of 0.001 s": {'duration': '1'},
+        'period and delay of a loop, 0.0015 and 0 s, must be whole numbers of '
+        'time steps of 0.001 s': {'period': 1.5e-3},
+        'record_period = 0.0 must be a whole number of time steps of 0.001 s': {
+            'record_period': 0.0
+        },
+        "record = 'coordinates' is no quantity. Known: q, v, position, "
+        'velocity, motor_position, motor_velocity, effort, applied_effort, mean_effort, '
+        'deflection, '
+        'curvature, energy, pose:NAME, twist:NAME, twist_rate:NAME, wrench:NAME, and '
+        'functions of the simulation': {'record': 'coordinates'},
+        'no link "hand". Known: base, turret, shoulder_motor, upper_arm, '
+        'elbow_motor, forearm, payload, tool': {'record': 'pose:hand'},
+        'record = "q:elbow": only pose, twist, twist_rate, wrench take a name': {
+            'record': 'q:elbow'
+        },
+        'record = "wrench" needs a joint, as in "wrench:elbow"': {'record': 'wrench'},
+        'record has a function without a name: give it one, as in '
+        "record={'tip': lambda simulation: ...}": {'record': [lambda sim: 1.0]},
+        'record = "word" returned \'a\' at 0 s: it must return numbers': {
+            'record': {'word': lambda sim: 'a'}
+        },
+        'the trajectory returned [0.0, inf, 0.0] at 0 s: it must return 3 finite positions '
+        '(waist, shoulder, elbow), or rows of positions, velocities and accelerations': {
+            'trajectory': lambda time: [0.0, np.inf, 0.0]
+        },
+        'trajectory = ([0.0, 1.0], [[0.0, 0.0]]) must be a function of time, a pair (times, '
+        'positions), a Trajectory, a Motion or a Plan; a pair has times (k,) that rise and '
+        'positions (k, 3), finite, of waist, shoulder, elbow': {
+            'trajectory': ([0.0, 1.0], [[0.0, 0.0]])
+        },
+    }.items(),
 )
 def test_a_mistake_is_one_line_that_names_the_argument(arguments, line):
     with pytest.raises(frs.SettingError) as caught:
