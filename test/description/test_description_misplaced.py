@@ -5,67 +5,44 @@ from arms import SECTION, beam, complaint, flexibility, joint, link, robot
 
 from flex_robot_sim import read_description
 
+NAMESPACE = (
+    '<flexibility> stands in a namespace of its own. Write it without a prefix and without xmlns.'
+)
 # line 5 of a rigid arm, and the complete message after `<text>:5: `
 INTENDED = {
-    'misspelt': ('<flexibilty/>', 'unknown element <flexibilty>. Did you mean "flexibility"?'),
-    'capital': ('<Flexibility/>', 'unknown element <Flexibility>. Did you mean "flexibility"?'),
-    'with a version': (
-        '<flexibility_v2/>',
-        'unknown element <flexibility_v2>. Did you mean "flexibility"?',
+    '<flexibilty/>': 'unknown element <flexibilty>. Did you mean "flexibility"?',
+    '<Flexibility/>': 'unknown element <Flexibility>. Did you mean "flexibility"?',
+    '<flexibility_v2/>': 'unknown element <flexibility_v2>. Did you mean "flexibility"?',
+    '<flex/>': 'unknown element <flex>. Did you mean "flexibility"?',
+    '<my_flexibility/>': 'unknown element <my_flexibility>. Did you mean "flexibility"?',
+    '<f:flexibility xmlns:f="urn:f"/>': NAMESPACE,
+    '<f:flexibility/>': NAMESPACE,
+    '<flexibility xmlns="urn:f"/>': NAMESPACE,
+    '<gazebo><flexibilty/></gazebo>': (
+        '<flexibilty> stands in <gazebo>. Move it directly under <robot>.'
     ),
-    'short': ('<flex/>', 'unknown element <flex>. Did you mean "flexibility"?'),
-    'with a word before it': (
-        '<my_flexibility/>',
-        'unknown element <my_flexibility>. Did you mean "flexibility"?',
+    '<link name="l"><flexibility/></link>': (
+        '<flexibility> stands in <link>. Move it directly under <robot>.'
     ),
-    'with a prefix': (
-        '<f:flexibility xmlns:f="urn:f"/>',
-        '<flexibility> stands in a namespace of its own. '
-        'Write it without a prefix and without xmlns.',
+    flexibility(flexibility()): (
+        '<flexibility> stands in <flexibility>. Move it directly under <robot>.'
     ),
-    'with an undeclared prefix': (
-        '<f:flexibility/>',
-        '<flexibility> stands in a namespace of its own. Write it without a '
-        'prefix and without xmlns.',
-    ),
-    'with a namespace': (
-        '<flexibility xmlns="urn:f"/>',
-        '<flexibility> stands in a namespace of its own. Write it '
-        'without a prefix and without xmlns.',
-    ),
-    'in another element': (
-        '<gazebo><flexibilty/></gazebo>',
-        '<flexibilty> stands in <gazebo>. Move it directly under <robot>.',
-    ),
-    'in a link': (
-        '<link name="l"><flexibility/></link>',
-        '<flexibility> stands in <link>. Move it directly under <robot>.',
-    ),
-    'in itself': (
-        flexibility(flexibility()),
-        '<flexibility> stands in <flexibility>. Move it directly under <robot>.',
-    ),
-    'section in a link of URDF': (
-        f'<link name="l">{SECTION}</link>',
+    f'<link name="l">{SECTION}</link>': (
         'the element <section> of link "l" stands outside <flexibility>. Move it into '
-        '<flexibility>.',
+        '<flexibility>.'
     ),
-    'end of a link of URDF': (
-        '<link name="l" end="1 0 0"/>',
-        'the attribute "end" of link "l" stands outside <flexibility>. Move it into '
-        '<flexibility>.',
+    '<link name="l" end="1 0 0"/>': (
+        'the attribute "end" of link "l" stands outside <flexibility>. Move it into <flexibility>.'
     ),
-    'stiffness of a joint of URDF': (
-        joint().replace('<joint', '<joint stiffness="9"'),
+    joint().replace('<joint', '<joint stiffness="9"'): (
         'the attribute "stiffness" of joint "hinge" stands outside <flexibility>. Move it into '
-        '<flexibility>.',
+        '<flexibility>.'
     ),
 }
 
 
-@pytest.mark.parametrize('what', INTENDED)
-def test_a_misplaced_part_of_flexibility_is_reported(what):
-    text, message = INTENDED[what]
+@pytest.mark.parametrize('text, message', INTENDED.items())
+def test_a_misplaced_part_of_flexibility_is_reported(text, message):
     assert complaint(robot(link(), joint(), text)) == f'<text>:5: {message}'
 
 
