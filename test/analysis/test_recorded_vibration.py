@@ -155,51 +155,34 @@ ROWS = [(k / 100, k % 3) for k in range(200)]
 
 
 @pytest.mark.parametrize(
-    'header, rows, options, message',
+    'message, header, rows',
     [
         (
-            ['time', 'x'],
-            ROWS[:50],
-            {},
             ': has 50 samples. Record at least 128, and several seconds of vibration.',
+            'time,x',
+            ROWS[:50],
         ),
-        (['x', 'y'], ROWS, {}, ': has no column "time". Add one [s], or give --rate [Hz].'),
+        (': has no column "time". Add one [s], or give --rate [Hz].', 'x,y', ROWS),
+        (': has no column but the time. Record a vibration.', 'time', [(k,) for k in range(200)]),
         (
-            ['time'],
-            [(k,) for k in range(200)],
-            {},
-            ': has no column but the time. Record a vibration.',
-        ),
-        (['time', 'x'], ROWS, {'columns': ['z']}, ': has no column "z". Known: time, x.'),
-        (
-            ['time', 'x'],
-            [*ROWS[:9], (0.0, 1), *ROWS[9:]],
-            {},
             ':11: the time does not rise. Sort the log, or give one recording at a time.',
+            'time,x',
+            [*ROWS[:9], (0.0, 1), *ROWS[9:]],
         ),
-        (
-            ['time', 'x'],
-            [*ROWS[:9], ('a', 1)],
-            {},
-            ':11: is not 2 numbers. Mend or remove this line.',
-        ),
-        (
-            ['time', 'x'],
-            [*ROWS[:9], (1.0, 2, 3)],
-            {},
-            ':11: is not 2 numbers. Mend or remove this line.',
-        ),
-        (
-            ['time', 'x'],
-            [*ROWS[:9], ('nan', 1)],
-            {},
-            ':11: is not finite. Mend or remove this line.',
-        ),
+        (':11: is not 2 numbers. Mend or remove this line.', 'time,x', [*ROWS[:9], ('a', 1)]),
+        (':11: is not 2 numbers. Mend or remove this line.', 'time,x', [*ROWS[:9], (1.0, 2, 3)]),
+        (':11: is not finite. Mend or remove this line.', 'time,x', [*ROWS[:9], ('nan', 1)]),
     ],
 )
-def test_an_invalid_log_is_rejected(tmp_path, header, rows, options, message):
-    log = write(tmp_path / 'log.csv', header, rows)
-    assert refusal(UsageError, lambda: read_samples(log, **options)) == f'{log}{message}'
+def test_an_invalid_log_is_rejected(tmp_path, message, header, rows):
+    log = write(tmp_path / 'log.csv', header.split(','), rows)
+    assert refusal(UsageError, read_samples, log) == f'{log}{message}'
+
+
+def test_an_unknown_column_is_rejected(tmp_path):
+    log = write(tmp_path / 'log.csv', ['time', 'x'], ROWS)
+    message = refusal(UsageError, read_samples, log, columns=['z'])
+    assert message == f'{log}: has no column "z". Known: time, x.'
 
 
 def test_a_missing_file_is_rejected(tmp_path):

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from controlled import NOTHING, POSE, SWING, see, started
+from refusals import refusal
 from scipy.interpolate import BPoly
 
 import flex_robot_sim as frs
@@ -14,6 +15,8 @@ from flex_robot_sim.motion.trajectory import Trajectory
 from flex_robot_sim.util.exceptions import SettingError
 
 pytestmark = pytest.mark.slow
+
+THREE = 'position must be 3 finite numbers, in this order: waist, shoulder, elbow'
 
 
 @pytest.fixture(scope='module')
@@ -39,14 +42,8 @@ def test_the_velocity_of_a_target_does_not_outlive_it(two_link):
 @pytest.mark.parametrize(
     'arguments, message',
     [
-        (
-            ([0.1, 0.2],),
-            'position must be 3 finite numbers, in this order: waist, shoulder, elbow',
-        ),
-        (
-            ([0.1, 0.2, np.nan],),
-            'position must be 3 finite numbers, in this order: waist, shoulder, elbow',
-        ),
+        (([0.1, 0.2],), THREE),
+        (([0.1, 0.2, np.nan],), THREE),
         (([0.1], [np.inf], ['elbow']), 'velocity must be 1 finite numbers, in this order: elbow'),
         (([0.1], None, ['hip']), 'no joint "hip". Known: waist, shoulder, elbow'),
         (([0.1, 0.2], None, ['elbow', 'elbow']), 'each joint must be named once'),
@@ -59,9 +56,7 @@ def test_the_velocity_of_a_target_does_not_outlive_it(two_link):
 )
 def test_a_target_that_cannot_be_is_refused(two_link, arguments, message):
     controller = started(two_link, position=POSE)
-    with pytest.raises(SettingError) as caught:
-        controller.set_target(*arguments)
-    assert str(caught.value) == message
+    assert refusal(SettingError, controller.set_target, *arguments) == message
     assert controller.refused == 1
     np.testing.assert_array_equal(controller.target, POSE)
 
@@ -153,42 +148,34 @@ def test_a_trajectory_that_cannot_be_leaves_what_goes_on(
     two_link, names, times, positions, start, message
 ):
     controller = started(two_link, NOTHING, SWING)
-    with pytest.raises(SettingError) as caught:
-        controller.follow(Trajectory(names, times, positions), 0.0, start)
-    assert str(caught.value) == message
-    assert controller.refused == 1
-    assert controller.is_moving
+    trajectory = Trajectory(names, times, positions)
+    assert refusal(SettingError, controller.follow, trajectory, 0.0, start) == message
+    assert (controller.refused, controller.is_moving) == (1, True)
 
 
 @pytest.mark.parametrize('start', [None, 0.3], ids=['at once', 'later'])
-def test_a_curve_that_leads_beyond_a_stop_between_two_points_is_refused(two_link, start):
-    # the cubic from 2.8 at 3 rad/s to rest at 2.8 a second later peaks at 2.8 + 4/27 3
-    controller = started(two_link)
-    with pytest.raises(SettingError) as caught:
-        controller.follow(
-            Trajectory(['waist'], [1.0, 2.0], [[2.8], [2.8]], [[3.0], [0.0]]), 0.0, start
-        )
-    assert str(caught.value) == (
-        'the trajectory leads "waist" to 3.24444, beyond its stops at -2.9 and 2.9 rad, '
-        'between 1 and 2 s. Give points with smaller velocities there'
-    )
-    assert (controller.refused, controller.is_moving) == (1, False)
-
-
-@pytest.mark.parametrize('start', [None, 0.3], ids=['at once', 'later'])
-def test_a_trajectory_faster_than_a_joint_is_refused(two_link, start):
-    # the peak velocity of a cubic from rest to rest is 1.5 times its mean
-    controller = started(two_link)
-    with pytest.raises(SettingError) as caught:
-        controller.follow(
+@pytest.mark.parametrize(
+    'trajectory, message',
+    [
+        # the cubic from 2.8 at 3 rad/s to rest at 2.8 a second later peaks at 2.8 + 4/27 3
+        (
+            Trajectory(['waist'], [1.0, 2.0], [[2.8], [2.8]], [[3.0], [0.0]]),
+            'leads "waist" to 3.24444, beyond its stops at -2.9 and 2.9 rad, between 1 and 2 s. '
+            'Give points with smaller velocities there',
+        ),
+        # the peak velocity of a cubic from rest to rest is 1.5 times its mean
+        (
             Trajectory(['elbow', 'waist'], [0.5, 1.0], [[0.3, 0.0], [0.3, 2.0]], [[0.0, 0.0]] * 2),
-            0.0,
-            start,
-        )
-    assert str(caught.value) == (
-        'the trajectory moves "waist" at 6 up to 1 s, faster than its 3 rad/s: give it '
-        'more time from its present target'
-    )
+            'moves "waist" at 6 up to 1 s, faster than its 3 rad/s: give it more time from its '
+            'present target',
+        ),
+    ],
+    ids=['beyond a stop between two points', 'faster than a joint'],
+)
+def test_a_curve_beyond_a_limit_is_refused(two_link, trajectory, message, start):
+    controller = started(two_link)
+    said = refusal(SettingError, controller.follow, trajectory, 0.0, start)
+    assert said == f'the trajectory {message}'
     assert (controller.refused, controller.is_moving) == (1, False)
 
 

@@ -197,32 +197,25 @@ def test_the_log_of_a_decay_determines_the_parameters_of_the_arm(tmp_path, capsy
 
 
 @pytest.mark.parametrize(
-    ('words', 'line'),
-    [
-        (['--seconds', '1'], '--seconds must be from 2 to 600.'),
-        (['--tries', '0'], '--tries must be from 1 to 10000.'),
-        (
-            ['--log', '/no/such/folder/run.csv'],
-            '/no/such/folder/run.csv: cannot be written: No such file or directory.',
-        ),
-        (
-            ['--output', '/no/such/folder/run'],
-            '/no/such/folder/run.trajectory.yaml: cannot be written: No such file or directory.',
-        ),
-        (['--size', '2'], '--size must be above 0 and at most 1.'),
-        (['--play', 'emulator'], '--play needs --log FILE for what is measured.'),
-        (['--pose', '1,2'], '--pose takes 1 numbers, not 2.'),
-        (['--free', 'nothing', '--pose', '0'], 'no parameter "nothing".'),
-        (
-            ['--free', 'tip_mass.centre_x', '--pose', '0'],
-            '"tip_mass.centre_x" is not fitted: a fit '
-            'estimates stiffness, damping, friction, mass and length. Leave it out, or correct it '
-            'in the description.',
-        ),
-    ],
+    'words, line',
+    {
+        '--seconds 1': '--seconds must be from 2 to 600.',
+        '--tries 0': '--tries must be from 1 to 10000.',
+        '--log /no/such/folder/run.csv': '/no/such/folder/run.csv: cannot be written: '
+        'No such file or directory.',
+        '--output /no/such/folder/run': '/no/such/folder/run.trajectory.yaml: cannot be written: '
+        'No such file or directory.',
+        '--size 2': '--size must be above 0 and at most 1.',
+        '--play emulator': '--play needs --log FILE for what is measured.',
+        '--pose 1,2': '--pose takes 1 numbers, not 2.',
+        '--free nothing --pose 0': 'no parameter "nothing".',
+        '--free tip_mass.centre_x --pose 0': '"tip_mass.centre_x" is not fitted: a fit estimates '
+        'stiffness, damping, friction, mass and length. Leave it out, or correct it in the '
+        'description.',
+    }.items(),
 )
 def test_an_error_is_one_line(words, line, capsys):
-    assert main(['excite', 'single_link', *words]) == 2
+    assert main(['excite', 'single_link', *words.split()]) == 2
     said = capsys.readouterr().err
     assert said.startswith(f'flexsim excite: {line}') and said.count('\n') == 1
 
