@@ -384,47 +384,37 @@ def test_linear_models_convert_to_scipy_and_python_control(two_link):
 
 def test_an_impossible_computation_is_a_one_line_error(two_link):
     wrong = 'must be 3 finite numbers, in this order: waist, shoulder, elbow'
-    for call, message in (
-        (lambda: equilibrium(two_link, [0.0]), f'q {wrong}; or all 16 coordinates'),
-        (lambda: frequencies(two_link, [0.0, np.nan, 0.0]), f'q {wrong}; or all 16 coordinates'),
-        (lambda: linearise(two_link, v=['a', 0, 0]), f'v {wrong}; or all 16 coordinates'),
-        (lambda: linearise(two_link, effort=[1.0, np.inf, 0.0]), f'effort {wrong}'),
-        (
-            lambda: frequencies(two_link, joints='lost'),
-            "joints = 'lost' must be 'locked', 'free', or names of joints",
+    for message, call in {
+        f'v {wrong}; or all 16 coordinates': lambda: linearise(two_link, v=['a', 0, 0]),
+        f'effort {wrong}': lambda: linearise(two_link, effort=[1.0, np.inf, 0.0]),
+        "joints = 'lost' must be 'locked', 'free', or names of joints": lambda: frequencies(
+            two_link, joints='lost'
         ),
-        (
-            lambda: frequencies(two_link, joints=['wast']),
-            'no joint "wast" to lock. Known: waist, shoulder, elbow',
+        'no joint "wast" to lock. Known: waist, shoulder, elbow': lambda: frequencies(
+            two_link, joints=['wast']
         ),
-        (lambda: frequencies(two_link, gains=(1.0, -1.0)), 'damping must be >= 0'),
-        (
-            lambda: frequencies(two_link, joints='locked', gains=(1.0, 1.0)),
-            "gains hold drives that are not locked, and joints = 'locked' leaves none. Leave "
-            'joints out, or name those that are locked',
+        'damping must be >= 0': lambda: frequencies(two_link, gains=(1.0, -1.0)),
+        'gains must be (stiffness, damping)': lambda: frequencies(two_link, gains=3.0),
+        f'damping {wrong}': lambda: frequencies(two_link, gains=(1.0, [1.0])),
+        'stiffness must be >= 0': lambda: equilibrium(two_link, gains=(-1.0, 0.0)),
+        f'no output "hand". Known: {", ".join(linearise(two_link).outputs)}': lambda: linearise(
+            two_link
+        ).part(outputs=['hand']),
+        'no flexible link "hand". Known: upper_arm, forearm': lambda: tip_deflection(
+            two_link, 'hand', np.zeros(two_link.size)
         ),
-        (lambda: frequencies(two_link, gains=3.0), 'gains must be (stiffness, damping)'),
-        (lambda: frequencies(two_link, gains=(1.0, [1.0])), f'damping {wrong}'),
-        (lambda: equilibrium(two_link, gains=(-1.0, 0.0)), 'stiffness must be >= 0'),
-        (
-            lambda: equilibrium(two_link, joints='locked', gains=(1.0, 1.0)),
-            "gains hold drives that are not locked, and joints = 'locked' leaves none. Leave "
-            'joints out, or name those that are locked',
+        f'no link "hand" to push at. Known: {", ".join(two_link.frames)}': lambda: frequencies(
+            two_link, pushes=[Push('hand')]
         ),
-        (
-            lambda: linearise(two_link).part(outputs=['hand']),
-            'no output "hand". Known: ' + ', '.join(linearise(two_link).outputs),
-        ),
-        (
-            lambda: tip_deflection(two_link, 'hand', np.zeros(two_link.size)),
-            'no flexible link "hand". Known: upper_arm, forearm',
-        ),
-        (
-            lambda: frequencies(two_link, pushes=[Push('hand')]),
-            f'no link "hand" to push at. Known: {", ".join(two_link.frames)}',
-        ),
-    ):
+    }.items():
         assert refusal(SettingError, call) == message
+    for analyse, q in ((equilibrium, [0.0]), (frequencies, [0.0, np.nan, 0.0])):
+        said = refusal(SettingError, analyse, two_link, q)
+        assert said == f'q {wrong}; or all 16 coordinates'
+        assert refusal(SettingError, analyse, two_link, joints='locked', gains=(1.0, 1.0)) == (
+            "gains hold drives that are not locked, and joints = 'locked' leaves none. Leave "
+            'joints out, or name those that are locked'
+        )
 
 
 def test_a_rigid_arm_with_locked_joints_has_no_modes():

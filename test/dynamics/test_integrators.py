@@ -43,6 +43,12 @@ def start(arm):
     return q, qd
 
 
+def geared_arm():
+    """Return an arm with damping, which forward_euler needs, and gears, to include motors."""
+    gear = 'stiffness="400" damping="3" rotor_inertia="1" gear_ratio="1"'
+    return swinging_arm(damping='0.02', friction='0.3', gear=gear)
+
+
 def integrate_with_scipy(arm, seconds):
     """Coordinates (n,) after a time, by the eighth-order Dormand-Prince scheme of scipy."""
     n, work, qdd = arm.size, make_workspace(arm.arrays), np.zeros(arm.size)
@@ -68,12 +74,7 @@ def integrate_with_scipy(arm, seconds):
     ],
 )
 def test_orders_of_convergence(scheme, iterations, steps):
-    # damped, because forward_euler needs damping; geared, to include motors
-    arm = swinging_arm(
-        damping='0.02',
-        friction='0.3',
-        gear='stiffness="400" damping="3" rotor_inertia="1" gear_ratio="1"',
-    )
+    arm = geared_arm()
     truth, errors = integrate_with_scipy(arm, 0.5), []
     for count in (steps, 2 * steps):
         simulation = released(arm, 0.5 / count, scheme, iterations=iterations)
@@ -86,11 +87,7 @@ def test_orders_of_convergence(scheme, iterations, steps):
 
 @pytest.mark.parametrize('steps', [250, 1000])
 def test_a_step_iterates_until_its_truncation_error_dominates(steps):
-    arm = swinging_arm(
-        damping='0.02',
-        friction='0.3',
-        gear='stiffness="400" damping="3" rotor_inertia="1" gear_ratio="1"',
-    )
+    arm = geared_arm()
     truth, ends = integrate_with_scipy(arm, 0.5), []
     for iterations in (2, 12):
         simulation = released(arm, 0.5 / steps, 'implicit_midpoint', iterations=iterations)

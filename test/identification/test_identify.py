@@ -242,32 +242,20 @@ def test_drive_parameters_are_rejected_if_the_motion_is_prescribed():
     )
 
 
+def log_file(folder):
+    """Write the log as CSV; return its path."""
+    columns = record_log().columns
+    rows = [columns['arm/root'].time] + [column.values for column in columns.values()]
+    header = ','.join(['time', *columns])
+    np.savetxt(folder / 'run.csv', np.column_stack(rows), '%.18e', ',', header=header, comments='')
+    return folder / 'run.csv'
+
+
 def test_the_command_writes_a_robot_with_the_estimates(flexsim, tmp_path):
-    log = record_log()
-    path, fitted = tmp_path / 'run.csv', tmp_path / 'fitted.urdf'
-    names = [*log.columns]
-    np.savetxt(
-        path,
-        np.column_stack(
-            [log.columns[names[0]].time] + [log.columns[name].values for name in names]
-        ),
-        delimiter=',',
-        comments='',
-        header=','.join(['time', *names]),
-    )
-    answer = flexsim(
-        'identify',
-        path,
-        'single_link',
-        '--free',
-        'arm.stiffness,motor.coulomb,tip_mass.mass,delay',
-        '--time-step',
-        STEP,
-        '--output',
-        fitted,
-        '--plot',
-        tmp_path / 'fit.png',
-    )
+    path, fitted = log_file(tmp_path), tmp_path / 'fitted.urdf'
+    free = ['--free', 'arm.stiffness,motor.coulomb,tip_mass.mass,delay', '--time-step', STEP]
+    out = ['--output', fitted, '--plot', tmp_path / 'fit.png']
+    answer = flexsim('identify', path, 'single_link', *free, *out)
     assert answer.returncode == 0, answer.stderr
     known = parameters_of(frs.read_description(fitted))
     assert known['arm.EIz'].value / parameters_of(frs.read_description('single_link'))[
@@ -280,17 +268,7 @@ def test_the_command_writes_a_robot_with_the_estimates(flexsim, tmp_path):
 
 
 def test_the_command_reports_a_wrong_name_in_one_line(tmp_path, capsys):
-    path = tmp_path / 'run.csv'
-    log = record_log()
-    np.savetxt(
-        path,
-        np.column_stack(
-            [log.columns['arm/root'].time] + [column.values for column in log.columns.values()]
-        ),
-        delimiter=',',
-        comments='',
-        header=','.join(['time', *log.columns]),
-    )
+    path = log_file(tmp_path)
     assert main(['identify', str(path), 'single_link', '--free', 'arm.EIzz']) == 2
     said = capsys.readouterr().err
     assert said.startswith('flexsim identify: no parameter "arm.EIzz". Near: arm.EIz')

@@ -164,6 +164,19 @@ def record_log():
     return Log('run', columns, [])
 
 
+def scaled_log(names, factor):
+    """Return the log with some columns in another unit."""
+    columns = {
+        name: Column(column.time, column.values * (factor if name in names else 1.0))
+        for name, column in record_log().columns.items()
+    }
+    return Log('run', columns, [])
+
+
+def data_of(log):
+    return make_data_set([log], build_arm(with_stiffness(1.0)))
+
+
 @pytest.mark.parametrize('factor, free', [(1.2, ['arm.damping_ratio']), (1.2, []), (0.8, [])])
 def test_joint_and_imu_alone_determine_the_stiffness(factor, free):
     wrong = with_stiffness(0.88 * factor)
@@ -225,18 +238,13 @@ def test_efforts_and_one_imu_determine_both_stiffnesses_under_gravity():
 
 
 def test_degrees_per_second_are_rejected():
-    log, description = record_log(), with_stiffness(1.0)
-    columns = {
-        name: Column(column.time, column.values * (180 / np.pi if name[0] == 'g' else 1))
-        for name, column in log.columns.items()
-    }
-    data = make_data_set([Log('run', columns, [])], build_arm(description))
+    data = data_of(scaled_log(SIX[GYROS], 180 / np.pi))
     said = (
         r'^run: the gyro on "imu" turns \d\d(\.\d)? times as fast as the arm: these are '
         r'degrees. Give --signal gyro/imu/x=COLUMN\*deg and so on.$'
     )
     with pytest.raises(UsageError, match=said):
-        identify(Setup(description, data, time_step=5e-3), ['arm.stiffness'])
+        identify(Setup(with_stiffness(1.0), data, time_step=5e-3), ['arm.stiffness'])
 
 
 def test_a_log_that_starts_in_motion_gives_the_same_estimates():
@@ -351,7 +359,7 @@ def bag(path, frame='imu', no_acceleration=False):
 def test_imu_messages_are_channels_of_the_link_in_their_frame_id(tmp_path):
     pytest.importorskip('mcap')
     table = bag(tmp_path / 'run.mcap', '/imu')
-    data = make_data_set([read_log(tmp_path / 'run.mcap')], build_arm(with_stiffness(1.0)))
+    data = data_of(read_log(tmp_path / 'run.mcap'))
     assert data.channels == SIX and not data.notes
     np.testing.assert_array_equal(data.sequences[0].measured, table)
 
@@ -359,7 +367,7 @@ def test_imu_messages_are_channels_of_the_link_in_their_frame_id(tmp_path):
 def test_a_covariance_of_minus_one_means_not_measured(tmp_path):
     pytest.importorskip('mcap')
     bag(tmp_path / 'run.mcap', no_acceleration=True)
-    data = make_data_set([read_log(tmp_path / 'run.mcap')], build_arm(with_stiffness(1.0)))
+    data = data_of(read_log(tmp_path / 'run.mcap'))
     assert data.channels == SIX[:3]
 
 
@@ -369,7 +377,7 @@ def test_an_imu_on_an_unknown_link_is_excluded_and_reported(tmp_path, capsys):
     bag(path, 'head')
     robot.write_text(with_imu('single_link', 'tool'))
     with pytest.raises(UsageError, match='no column measures how the arm bends'):
-        make_data_set([read_log(path)], build_arm(with_stiffness(1.0)))
+        data_of(read_log(path))
     # the user can assign its link
     named = [
         f'{signal}=imu/data:{field}/{axis}'
@@ -379,7 +387,7 @@ def test_an_imu_on_an_unknown_link_is_excluded_and_reported(tmp_path, capsys):
         )
         for axis in signal[-1]
     ]
-    data = make_data_set([read_log(path, named)], build_arm(with_stiffness(1.0)))
+    data = data_of(read_log(path, named))
     assert data.channels == ('gyro/imu/z', 'acceleration/imu/y')
     assert data.notes == [f'{path}: the IMU on "head" is left out, as the robot has no such link']
     for link, said in (
@@ -410,10 +418,7 @@ def columns_of(path, **factors):
 
 def test_columns_of_a_csv_are_assigned_and_scaled(tmp_path):
     path = columns_of(tmp_path / 'run.csv', gz=180 / np.pi, ax=1 / 9.80665)
-    data = make_data_set(
-        [read_log(path, ['gyro/imu/z=gz*deg', 'acceleration/imu/x=ax*9.80665'])],
-        build_arm(with_stiffness(1.0)),
-    )
+    data = data_of(read_log(path, ['gyro/imu/z=gz*deg', 'acceleration/imu/x=ax*9.80665']))
     assert data.channels == ('gyro/imu/z', 'acceleration/imu/x')
     for k, name in enumerate(data.channels):
         np.testing.assert_allclose(
@@ -422,10 +427,6 @@ def test_columns_of_a_csv_are_assigned_and_scaled(tmp_path):
 
 
 def test_accelerations_in_g_are_rejected():
-    columns = {
-        name: column if name[0] != 'a' else Column(column.time, column.values / 9.80665)
-        for name, column in record_log().columns.items()
-    }
     # the tip accelerates by some m/s2, so the median is a little above 1
     with pytest.raises(
         UsageError,
@@ -433,7 +434,7 @@ def test_accelerations_in_g_are_rejected():
         r'gravity is 9.81 m/s2: in g, or without gravity\? Give '
         r'--signal acceleration/imu/x=COLUMN\*9\.80665 and so',
     ):
-        make_data_set([Log('run', columns, [])], build_arm(with_stiffness(1.0)))
+        data_of(scaled_log(SIX[FORCES], 1 / 9.80665))
 
 
 def test_inactive_axes_are_excluded_here_and_in_other_logs():
