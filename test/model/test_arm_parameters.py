@@ -82,13 +82,8 @@ def test_a_parameter_by_path_is_the_attribute_in_the_file(path, value, place, ch
     assert parameters_of(by_hand.description)[path].value == pytest.approx(value, rel=1e-12)
     expect_same_arrays(changed, by_hand, rtol=1e-11, atol=1e-16)  # rounding of sums
     for mine, other in zip(changed.description.joints, by_hand.description.joints):
-        assert (mine.lower, mine.upper, mine.effort, mine.velocity, mine.friction) == (
-            other.lower,
-            other.upper,
-            other.effort,
-            other.velocity,
-            other.friction,
-        )
+        for word in ('lower', 'upper', 'effort', 'velocity', 'friction'):
+            assert getattr(mine, word) == getattr(other, word), word
 
 
 def test_a_material_of_another_modulus_is_the_stiffness_of_the_link():
