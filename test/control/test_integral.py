@@ -1,5 +1,7 @@
 """Integral action of the joint controller: stability in all poses, accuracy, no wind-up."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from arms import joint, link, robot
@@ -18,6 +20,7 @@ from flex_robot_sim.motion.trajectory import Trajectory
 from flex_robot_sim.simulation.loop_timing import LoopTiming
 
 SETTINGS = ControllerSettings(integral_action=0.2)
+WITHOUT = ControllerSettings(feed_forward='none', position_gain=(10.0,))
 
 
 @pytest.fixture(scope='module')
@@ -88,9 +91,7 @@ def test_integral_action_lifts_an_unknown_payload(two_link, share):
 
 def test_a_motor_at_its_limit_does_not_wind_it_up():
     arm = rigid_arm('<limit effort="1" velocity="9"/>')
-    controller = started(
-        arm, ControllerSettings(feed_forward='none', position_gain=(10.0,), integral_action=0.5)
-    )
+    controller = started(arm, replace(WITHOUT, integral_action=0.5))
     controller.set_target([2.0])
     for k in range(1, 5000):  # held in place for 10 s
         effort = see(controller, 2e-3 * k)
@@ -102,10 +103,7 @@ def test_a_motor_at_its_limit_does_not_wind_it_up():
 
 
 def test_hold_keeps_the_integral_and_a_reset_clears_it():
-    controller = started(
-        rigid_arm(),
-        ControllerSettings(feed_forward='none', position_gain=(10.0,), integral_action=0.2),
-    )
+    controller = started(rigid_arm(), replace(WITHOUT, integral_action=0.2))
     controller.set_target([0.015])
     for k in range(1, 500):
         effort = float(see(controller, 2e-3 * k)[0])
@@ -117,16 +115,12 @@ def test_hold_keeps_the_integral_and_a_reset_clears_it():
 
 
 def test_switched_off_it_fades_and_a_change_of_its_rate_is_no_bump():
-    arm = rigid_arm()
-    settings = ControllerSettings(feed_forward='none', position_gain=(10.0,), integral_action=0.2)
-    controller = started(arm, settings)
+    controller = started(rigid_arm(), replace(WITHOUT, integral_action=0.2))
     controller.set_target([0.015])
     efforts = [see(controller, 2e-3 * k)[0] for k in range(1, 500)]
-    controller.change(
-        ControllerSettings(feed_forward='none', position_gain=(10.0,), integral_action=0.1)
-    )
+    controller.change(replace(WITHOUT, integral_action=0.1))
     efforts += [see(controller, 2e-3 * k)[0] for k in range(500, 700)]
-    controller.change(ControllerSettings(feed_forward='none', position_gain=(10.0,)))
+    controller.change(WITHOUT)
     efforts += [see(controller, 2e-3 * k)[0] for k in range(700, 4000)]
     # the change of the integral within 2 ms
     assert np.abs(np.diff(efforts)).max() < 2e-3 / 0.5 * max(efforts)
@@ -141,22 +135,15 @@ def test_without_it_nothing_changes():
 def test_dry_friction_is_overcome_by_default_and_no_joint_hunts():
     # a wrist of 1e-3 kg m2 has 0.04 N m/rad at 1 Hz: 0.2 N m hold it anywhere within 5 rad
     limit = '<limit lower="-2" upper="2" effort="90" velocity="3"/><dynamics friction="0.2"/>'
-    sizes = {'upper': (4.0, 0.3, 0.3), 'fore': (2.0, 0.25, 0.1), 'hand': (0.5, 0.05, 1e-3)}
     parts, parent = [], 'base'
-    for name, axis, place in (
-        ('upper', '0 0 1', 0.1),
-        ('fore', '0 1 0', 0.3),
-        ('hand', '1 0 0', 0.3),
+    for name, axis, place, mass, centre, moment in (
+        ('upper', '0 0 1', 0.1, 4.0, 0.3, 0.3),
+        ('fore', '0 1 0', 0.3, 2.0, 0.25, 0.1),
+        ('hand', '1 0 0', 0.3, 0.5, 0.05, 1e-3),
     ):
-        mass, centre, moment = sizes[name]
+        inside = f'<origin xyz="{place} 0 0"/><axis xyz="{axis}"/>{limit}'
         parts += [
-            joint(
-                f'{name}_joint',
-                'revolute',
-                parent,
-                name,
-                f'<origin xyz="{place} 0 0"/><axis xyz="{axis}"/>{limit}',
-            ),
+            joint(f'{name}_joint', 'revolute', parent, name, inside),
             link(name, mass, f'{centre} 0 0', (moment,) * 3),
         ]
         parent = name
@@ -189,9 +176,7 @@ def test_dry_friction_is_overcome_by_default_and_no_joint_hunts():
 def test_default_integral_action_is_for_joints_that_friction_or_weight_holds_back():
     arm = frs.load('two_link')  # without friction
     assert JointController(arm).servo.integral is None
-    integral = JointController(arm, ControllerSettings(feed_forward='none')).servo.integral
+    settings = ControllerSettings(feed_forward='none')
+    integral = JointController(arm, settings).servo.integral
     assert integral is not None and (integral[1:] > 0.0).all()
-    assert (
-        JointController(arm, ControllerSettings(feed_forward='none', bandwidth=1.0)).servo.integral
-        is None
-    )
+    assert JointController(arm, replace(settings, bandwidth=1.0)).servo.integral is None

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from arms import joint, link, robot
+from arms import Z, joint, link, robot
 from controlled import seven_joints
 from numpy.linalg import norm
 
@@ -28,6 +28,10 @@ SAID = {'canadarm2', 'dual_screw_arm', 'element_sum_arm_1', 'element_sum_arm_2',
 
 def arm_called(name, **more):
     return seven_joints() if name == 'seven_joints' else frs.load(name, **more)
+
+
+def one_joint(body, inside=Z, gravity=(0.0, 0.0, 0.0)):
+    return build_arm(frs.read_description(robot(joint(inside=inside), body)), gravity=gravity)
 
 
 def drawn_poses(arm, random, count):
@@ -112,14 +116,8 @@ def test_the_warning_without_stable_gains_names_sufficient_rotors(name):
 
 def test_an_upright_arm_falls_below_the_rate_of_its_pendulum_and_stands_above():
     # a point mass of 3 kg, 0.5 m above its hinge, falls over with the rate sqrt(g / l)
-    arm = build_arm(
-        frs.read_description(
-            robot(
-                joint('hinge', child='rod', inside='<axis xyz="0 1 0"/>'),
-                link('rod', 3.0, '0 0 0.5', (1e-9,) * 3),
-            )
-        )
-    )
+    mass = link(mass=3.0, centre='0 0 0.5', inertia=(1e-9,) * 3)
+    arm = one_joint(mass, '<axis xyz="0 1 0"/>', gravity=(0.0, 0.0, -9.81))
     fit, inertia = ServoFit(arm, CONTINUOUS), 3.0 * 0.5**2
     # poses are a sample that includes the zero pose, which is upright
     assert fit.fall_rate == pytest.approx(np.sqrt(9.81 / 0.5), rel=1e-6)
@@ -137,15 +135,7 @@ def test_an_upright_arm_falls_below_the_rate_of_its_pendulum_and_stands_above():
 @pytest.mark.parametrize('period', [1e-3, 4e-3])
 def test_a_damper_that_is_a_state_late_shakes_a_mass_from_its_closed_form_on(period):
     # v[k+1] = v[k] - (D T / m) v[k-1] grows from D T / m = 1 on, without stiffness
-    arm = build_arm(
-        frs.read_description(
-            robot(
-                joint('hinge', child='arm', inside='<axis xyz="0 0 1"/>'),
-                link('arm', 1.0, '0 0 0', (0.4,) * 3),
-            )
-        ),
-        gravity=(0.0, 0.0, 0.0),
-    )
+    arm = one_joint(link(mass=1.0, centre='0 0 0', inertia=(0.4,) * 3))
     fit = ServoFit(arm, one_period_late(period))
     for share, holds in ((0.95, True), (1.05, False)):
         damping = np.array([share * 0.4 / period])
@@ -153,15 +143,7 @@ def test_a_damper_that_is_a_state_late_shakes_a_mass_from_its_closed_form_on(per
 
 
 def test_a_wish_is_met_where_nothing_is_in_the_way():
-    arm = build_arm(
-        frs.read_description(
-            robot(
-                joint('hinge', child='arm', inside='<axis xyz="0 0 1"/>'),
-                link('arm', 1.0, '0 0 0', (0.4,) * 3),
-            )
-        ),
-        gravity=(0.0, 0.0, 0.0),
-    )
+    arm = one_joint(link(mass=1.0, centre='0 0 0', inertia=(0.4,) * 3))
     servo = design_servo(arm, **SAMPLED._asdict(), frequency=3.0, damping_ratio=0.6)
     rate = 2 * np.pi * 3.0
     np.testing.assert_allclose(
@@ -180,15 +162,8 @@ def test_a_wish_is_met_where_nothing_is_in_the_way():
     ],
 )
 def test_friction_that_outweighs_inertia_sets_the_stiffness(dynamics, stiffness):
-    wrist = build_arm(
-        frs.read_description(
-            robot(
-                joint('hinge', child='hand', inside=f'<axis xyz="0 0 1"/><dynamics {dynamics}/>'),
-                link('hand', 0.1, '0 0 0', (1e-3,) * 3),
-            )
-        ),
-        gravity=(0.0, 0.0, 0.0),
-    )
+    hand = link(mass=0.1, centre='0 0 0', inertia=(1e-3,) * 3)
+    wrist = one_joint(hand, f'{Z}<dynamics {dynamics}/>')
     servo = design_servo(wrist)
     assert servo.warning == '' and servo.stiffness[0] == pytest.approx(stiffness, rel=1e-9)
     # with one state of delay, the light drive limits the stiffness

@@ -19,6 +19,11 @@ def swinging():
     return Simulation(swinging_arm())
 
 
+def expect_same(one, other):
+    np.testing.assert_array_equal((one.q, one.v), (other.q, other.v))
+    assert one.energy() == other.energy()
+
+
 def test_advance_to_takes_the_nearest_whole_step(simulation):
     for time, reached in ((0.0104, 10), (0.0105001, 11), (0.0106, 11), (0.5, 500)):
         simulation.advance_to(time)
@@ -32,8 +37,7 @@ def test_one_call_of_many_steps_is_many_calls_of_one():
     runs[0].step(500)
     for _ in range(500):
         runs[1].step()
-    np.testing.assert_array_equal(runs[0].q, runs[1].q)
-    np.testing.assert_array_equal(runs[0].v, runs[1].v)
+    expect_same(*runs)
     assert runs[0].time == pytest.approx(runs[1].time, rel=1e-12)
 
 
@@ -52,8 +56,7 @@ def test_a_push_acts_from_the_next_step_on(simulation):
     fresh.push('tool')
     fresh.step(1)
     fresh.step(1)
-    np.testing.assert_array_equal(simulation.q, fresh.q)
-    assert simulation.energy() == fresh.energy()
+    expect_same(simulation, fresh)
 
 
 def test_single_steps_report_what_one_call_reports():
@@ -87,8 +90,7 @@ def test_the_state_of_an_interrupted_run_matches_its_time(scheme, steps):
         taken = round(run.time / 1e-5)
         assert run.time == pytest.approx(taken * 1e-5, rel=1e-9) and taken > 1
         fresh.step(taken - 1)
-        np.testing.assert_array_equal(run.q, fresh.q)
-        assert run.energy() == fresh.energy()
+        expect_same(run, fresh)
 
 
 def test_reset_goes_back_to_rest_and_time_runs_on(simulation):
@@ -106,8 +108,7 @@ def test_reset_goes_back_to_rest_and_time_runs_on(simulation):
     fresh = Simulation(swinging_arm())
     for run in (simulation, fresh):
         run.step(100)
-    np.testing.assert_array_equal(simulation.q, fresh.q)
-    assert simulation.energy() == fresh.energy()
+    expect_same(simulation, fresh)
 
 
 def test_a_position_sets_both_sides_of_a_gear():
@@ -125,15 +126,8 @@ def test_a_position_sets_both_sides_of_a_gear():
 
 
 def test_properties_return_copies(simulation):
-    for name in (
-        'position',
-        'velocity',
-        'motor_position',
-        'motor_velocity',
-        'q',
-        'v',
-        'applied_effort',
-    ):
+    names = 'position velocity motor_position motor_velocity q v applied_effort'
+    for name in names.split():
         getattr(simulation, name)[:] = 7.0
         assert not getattr(simulation, name).any()
 
@@ -168,9 +162,7 @@ def test_runs_are_equal_bit_for_bit_and_independent():
     for _ in range(5):
         for run in (first, other, second):
             run.step(40)
-    np.testing.assert_array_equal(first.q, second.q)
-    np.testing.assert_array_equal(first.v, second.v)
-    assert first.energy() == second.energy()
+    expect_same(first, second)
     assert np.abs(first.q - other.q).max() > 1e-3
     alone = Simulation(arm)
     alone.step(200)
