@@ -319,8 +319,7 @@ def test_a_forked_process_continues_to_step():
         'the arm of member 1 is not like '
         'the first: their links, joints and elastic coordinates must be the same, and only '
         'numbers may differ': lambda arm: frs.Batch([arm, frs.load('two_link')]),
-        'a batch steps by the '
-        'scheme implicit_midpoint and the formulation recursion; take '
+        'a batch steps by the scheme implicit_midpoint and the formulation recursion; take '
         'Simulation for others': lambda arm: frs.Batch(
             arm, 2, frs.SimulationSettings(scheme='rk4')
         ),

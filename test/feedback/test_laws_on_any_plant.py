@@ -211,64 +211,38 @@ def test_measurement_of_a_simulation_has_its_sensors():
 
 
 @pytest.mark.parametrize(
-    'act, line',
-    [
-        (lambda arm: Lqr(arm, [0.0, 1.0]), 'q must be 1 finite numbers, in this order: motor'),
-        (
-            lambda arm: Lqr(arm, [0.0], bandwidth=600.0),
-            'bandwidth = 600.0 must be > 0 and below a quarter of the 1000 samples per second '
-            '[Hz]',
+    'line, act',
+    {
+        'q must be 1 finite numbers, in this order: motor': lambda arm: Lqr(arm, [0.0, 1.0]),
+        'bandwidth = 600.0 must be > 0 and below a quarter of the 1000 samples per second '
+        '[Hz]': lambda arm: Lqr(arm, [0.0], bandwidth=600.0),
+        'effort_cost must be a symmetric matrix (1, 1); give state_cost and effort_cost, or '
+        'none of them': lambda arm: Lqr(arm, [0.0], state_cost=np.eye(8)),
+        'no regulator was found for these costs: effort_cost must be positive definite, and '
+        'state_cost positive semidefinite': lambda arm: Lqr(
+            arm, [0.0], state_cost=np.eye(8), effort_cost=[[-1.0]]
         ),
-        (
-            lambda arm: Lqr(arm, [0.0], state_cost=np.eye(8)),
-            'effort_cost must be a symmetric matrix (1, 1); give state_cost and effort_cost, or '
-            'none of them',
+        'limits must be > 0, one per joint': lambda arm: Lqr(arm, [0.0], limits=[0.0]),
+        'measurement = [0.0] must be a flex_robot_sim.feedback.Measurement': lambda arm: Lqr(
+            arm, [0.0]
+        ).step([0.0]),
+        'q must be 4 finite numbers, in this order: motor, arm/bending_y_1, arm/bending_y_2, '
+        'arm/bending_y_3': lambda arm: Lqr(arm, [0.0]).step(Measurement(0.0, [0.0], [0.0])),
+        'curvature must be 2 finite numbers, one per flex sensor [1/m]': lambda arm: Lqg(
+            arm, design_lqg(arm, [0.0])
+        ).step(Measurement(0.0, [0.0], curvature=[1.0])),
+        'reference must be 1 finite positions, or positions, velocities and accelerations (3, '
+        '1), in this order: motor': lambda arm: Lqg(
+            arm, design_lqg(arm, [0.0]), reference=[0.0, 1.0]
         ),
-        (
-            lambda arm: Lqr(arm, [0.0], state_cost=np.eye(8), effort_cost=[[-1.0]]),
-            'no regulator was found for these costs: effort_cost must be positive definite, and '
-            'state_cost positive semidefinite',
-        ),
-        (lambda arm: Lqr(arm, [0.0], limits=[0.0]), 'limits must be > 0, one per joint'),
-        (
-            lambda arm: Lqr(arm, [0.0]).step([0.0]),
-            'measurement = [0.0] must be a flex_robot_sim.feedback.Measurement',
-        ),
-        (
-            lambda arm: Lqr(arm, [0.0]).step(Measurement(0.0, [0.0], [0.0])),
-            'q must be 4 finite numbers, in this order: motor, arm/bending_y_1, arm/bending_y_2, '
-            'arm/bending_y_3',
-        ),
-        (
-            lambda arm: Lqg(arm, design_lqg(arm, [0.0])).step(
-                Measurement(0.0, [0.0], curvature=[1.0])
-            ),
-            'curvature must be 2 finite numbers, one per flex sensor [1/m]',
-        ),
-        (
-            lambda arm: Lqg(arm, design_lqg(arm, [0.0]), reference=[0.0, 1.0]),
-            'reference must be 1 finite positions, or positions, velocities and accelerations (3, '
-            '1), in this order: motor',
-        ),
-        (
-            lambda arm: Lqg(arm, design_lqg(arm, [0.0]), reference=lambda t: [np.nan]).step(
-                Measurement(0.5, [0.0], curvature=[0.0, 0.0])
-            ),
-            'reference at 0.5 s must be 1 finite positions, or positions, velocities and '
-            'accelerations (3, 1), in this order: motor',
-        ),
-        (
-            lambda arm: design_lqg(arm, [0.0], stiffness_range='wide'),
-            "stiffness_range = 'wide' must be two factors, the one > 0 and at most 1, the other "
-            'at least '
-            '1',
-        ),
-        (lambda arm: design_damping(arm, [0.0], gains=60.0), 'gains must be (stiffness, damping)'),
-        (
-            lambda arm: design_damping(arm, [np.nan], gains=SERVO),
-            'q must be 1 finite numbers, in this order: motor',
-        ),
-    ],
+        'reference at 0.5 s must be 1 finite positions, or positions, velocities and '
+        'accelerations (3, 1), in this order: motor': lambda arm: Lqg(
+            arm, design_lqg(arm, [0.0]), reference=lambda t: [np.nan]
+        ).step(Measurement(0.5, [0.0], curvature=[0.0, 0.0])),
+        "stiffness_range = 'wide' must be two factors, the one > 0 and at most 1, the other "
+        'at least 1': lambda arm: design_lqg(arm, [0.0], stiffness_range='wide'),
+        'gains must be (stiffness, damping)': lambda arm: design_damping(arm, [0.0], gains=60.0),
+    }.items(),
 )
 def test_mistake_is_one_line(arm, act, line):
     assert refusal(frs.SettingError, act, arm) == line

@@ -8,6 +8,7 @@ the sampled design. The pushes act on the nonlinear simulation.
 import numpy as np
 import pytest
 from arms import joint, link, robot
+from refusals import refusal
 
 import flex_robot_sim as frs
 from flex_robot_sim.feedback.modal_damping import (
@@ -331,6 +332,7 @@ def test_damping_without_flex_sensors_is_refused_with_a_remedy():
 @pytest.mark.parametrize(
     'line, change',
     {
+        'q must be 1 finite numbers, in this order: motor': {'q': [np.nan]},
         "kind = 'pdf' must be one of strain, ppf": {'kind': 'pdf'},
         'damping_ratio = 1.0 must be between 0 and 1': {'damping_ratio': 1.0},
         'modes = 9 must be between 1 and 3': {'modes': 9},
@@ -343,6 +345,5 @@ def test_damping_without_flex_sensors_is_refused_with_a_remedy():
     }.items(),
 )
 def test_bad_numbers_end_in_a_line(arm, change, line):
-    with pytest.raises(frs.SettingError) as caught:
-        design_damping(arm, [0.0], **{'gains': SERVO, **change})
-    assert str(caught.value) == line
+    arguments = {'q': [0.0], 'gains': SERVO, **change}
+    assert refusal(frs.SettingError, design_damping, arm, **arguments) == line

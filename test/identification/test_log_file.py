@@ -75,8 +75,7 @@ HOLE = np.where(np.arange(TIME.size) == 5, np.nan, WAVE)
         ),
         'run.csv: "position/motor" goes to 60 rad: these are '
         'degrees. Give --signal position/motor=COLUMN*deg.': log_of(position__motor=60 * WAVE),
-        'run.csv: '
-        '"velocity/motor" is in degrees, its position in radians. Give --signal '
+        'run.csv: "velocity/motor" is in degrees, its position in radians. Give --signal '
         'velocity/motor=COLUMN*deg.': log_of(
             position__motor=WAVE, velocity__motor=344 * np.cos(6 * TIME)
         ),

@@ -69,8 +69,7 @@ def test_the_name_of_a_robot_is_not_accepted_as_an_arm(function, more):
         "pushes = [('tool', (1, 0, 0))] must be a list of Push(link, force, moment, point, "
         'follows)': lambda: frs.equilibrium(ARM, pushes=[('tool', (1, 0, 0))]),
         "pushes = Push(link='tool', force=1, moment=2, point=3, follows=False) must be a list "
-        'of '
-        'Push(link, force, moment, point, follows)': lambda: frs.equilibrium(
+        'of Push(link, force, moment, point, follows)': lambda: frs.equilibrium(
             ARM, pushes=frs.Push('tool', 1, 2, 3)
         ),
     }.items(),

@@ -263,8 +263,7 @@ ARM = 'two_link'
         },
         "record = 'coordinates' is no quantity. Known: q, v, position, "
         'velocity, motor_position, motor_velocity, effort, applied_effort, mean_effort, '
-        'deflection, '
-        'curvature, energy, pose:NAME, twist:NAME, twist_rate:NAME, wrench:NAME, and '
+        'deflection, curvature, energy, pose:NAME, twist:NAME, twist_rate:NAME, wrench:NAME, and '
         'functions of the simulation': {'record': 'coordinates'},
         'no link "hand". Known: base, turret, shoulder_motor, upper_arm, '
         'elbow_motor, forearm, payload, tool': {'record': 'pose:hand'},
