@@ -8,6 +8,7 @@ import sys
 
 import pytest
 from project_files import ROOT
+from refusals import refusal
 
 import flex_robot_sim as frs
 from flex_robot_sim import cli, reproduce
@@ -201,9 +202,7 @@ def test_closed_outputs_cause_no_additional_error(closed, words, code, tmp_path)
 
 def test_an_unwritable_picture_is_rejected_at_the_start(tmp_path, monkeypatch):
     monkeypatch.setattr('os.access', lambda path, mode: False)  # root can write everywhere
-    with pytest.raises(frs.SettingError) as caught:
-        check_figure_path(tmp_path / 'run.png')
-    assert str(caught.value) == (
+    assert refusal(frs.SettingError, check_figure_path, tmp_path / 'run.png') == (
         f'{tmp_path / "run.png"}: cannot be written: Permission denied. '
         'Name a file in a folder of yours'
     )
@@ -212,9 +211,9 @@ def test_an_unwritable_picture_is_rejected_at_the_start(tmp_path, monkeypatch):
 def test_a_push_is_limited_to_the_strength_of_the_strip():
     fault = EMULATOR_FAULTS['push']
     parse(f'push={fault.most:g}')
-    with pytest.raises(UsageError) as caught:
-        parse('push=500')
-    assert str(caught.value) == 'value of "push=500" must be >= -200 and <= 200'
+    assert (
+        refusal(UsageError, parse, 'push=500') == 'value of "push=500" must be >= -200 and <= 200'
+    )
 
 
 @pytest.mark.parametrize('group', ['root', '1234'])

@@ -3,6 +3,7 @@
 from types import SimpleNamespace
 
 import pytest
+from refusals import refusal
 
 from flex_robot_sim.nodes.bridge_services import BridgeServices
 from flex_robot_sim.nodes.bridge_settings import AccessSettings
@@ -98,9 +99,7 @@ def test_the_bench_is_armed_from_its_own_machine_only(monkeypatch, callers, is_a
     if is_armed:
         services._switch(True)
     else:
-        with pytest.raises(CommandError) as caught:
-            services._switch(True)
-        assert str(caught.value) == (
+        assert refusal(CommandError, services._switch, True) == (
             'the bench is not armed from another machine. Call enable on its own, or start the '
             'bridge with enable_from_network'
         )

@@ -8,6 +8,7 @@ import sys
 import flaky_tests
 import pytest
 from project_files import ROOT
+from refusals import refusal
 
 LIST = ROOT / 'test' / 'flaky.txt'
 RUN = """#!/bin/sh
@@ -150,9 +151,7 @@ def test_the_example_in_the_head_of_the_list_has_its_format(tmp_path):
 def test_a_wrong_line_of_the_list_is_a_one_line_error(tmp_path, line):
     path = tmp_path / 'flaky.txt'
     path.write_text(f'# head\n{line}\n')
-    with pytest.raises(pytest.UsageError) as error:
-        flaky_tests.read_list(path)
-    assert str(error.value) == (
+    assert refusal(pytest.UsageError, flaky_tests.read_list, path) == (
         f'{path}:2: a line has DATE, TEST and REASON. Write, for example, '
         '2026-11-26 test/room/test_file.py::test_name waits for a fixed time.'
     )

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refusal
 
 from flex_robot_sim.realtime.command_inbox import CommandInbox
 from flex_robot_sim.util.exceptions import CommandError
@@ -65,9 +66,7 @@ def test_efforts_beyond_a_limit_are_cut_and_counted(inbox):
 )
 def test_an_unusable_command_is_refused_and_changes_nothing(inbox, names, efforts, message):
     inbox.offer(NAMES, [1.0, 2.0, 3.0], now=0.0)
-    with pytest.raises(CommandError) as caught:
-        inbox.offer(names, efforts, now=0.05)
-    assert str(caught.value) == message
+    assert refusal(CommandError, inbox.offer, names, efforts, now=0.05) == message
     assert inbox.efforts(0.09) == (1.0, 2.0, 3.0)
     assert not any(inbox.efforts(0.11))  # nor does it count as a sign of life
     assert (inbox.accepted, inbox.refused) == (1, 1)

@@ -5,6 +5,7 @@ import subprocess
 
 import numpy as np
 import pytest
+from refusals import refusal
 
 pytest.importorskip('mcap')
 
@@ -148,9 +149,7 @@ def test_a_file_with_wrong_bytes_is_read_without_a_crash(path, seed):
 def test_what_is_no_recording_is_refused(tmp_path, start, line):
     path = tmp_path / 'x.mcap'
     path.write_bytes(start)
-    with pytest.raises(UsageError) as error:
-        RecordingReader(path)
-    assert str(error.value) == f'{path}: {line}'
+    assert refusal(UsageError, RecordingReader, path) == f'{path}: {line}'
 
 
 def test_a_folder_of_ros2_bag_is_read(path):
@@ -158,9 +157,7 @@ def test_a_folder_of_ros2_bag_is_read(path):
 
 
 def test_a_full_disk_is_one_line():
-    with pytest.raises(UsageError) as error:
-        write_some('/dev/full', 1000)
-    assert str(error.value) == (
+    assert refusal(UsageError, write_some, '/dev/full', 1000) == (
         '/dev/full: cannot be written: No space left on device; nothing is in it.'
     )
 

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from refusals import refusal
 
 import flex_robot_sim as frs
 from flex_robot_sim.rig.bench.bench import Bench, Drive
@@ -250,9 +251,7 @@ def test_a_flexible_joint_is_rejected_with_the_reason(tmp_path):
         .replace('<joint name="turn" rotor', '<joint name="turn" stiffness="40" rotor'),
         'utf-8',
     )
-    with pytest.raises(SettingError) as error:
-        Bench(frs.load(file))
-    assert str(error.value) == (
+    assert refusal(SettingError, Bench, frs.load(file)) == (
         f'{file} is no bench: joint "turn" is flexible, and the one encoder of a joint cannot '
         'tell its two sides apart. Leave out its stiffness'
     )

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from refusals import refusal
 from scipy.integrate import solve_ivp
 
 import flex_robot_sim as frs
@@ -210,9 +211,7 @@ def test_a_bench_with_a_profile_moves_like_the_simulated_arm(arm, calibration):
     ],
 )
 def test_an_unusable_profile_is_rejected(arm, calibration, times, efforts, message):
-    with pytest.raises(CommandError) as error:
-        segments_of(Drives(arm, calibration), times, efforts)
-    assert str(error.value) == message
+    assert refusal(CommandError, segments_of, Drives(arm, calibration), times, efforts) == message
 
 
 def test_a_profile_limits_the_stepper_ramp_and_counts_the_excess(arm, calibration):

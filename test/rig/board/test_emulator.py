@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import pytest
 from project_files import ROOT
+from refusals import refusal
 from waiting import PATIENCE, eventually
 
 from flex_robot_sim.rig.board.emulated_rig import EmulatedRig, rig_of
@@ -259,9 +260,7 @@ def test_a_scheduled_fault_occurs_on_time(rig, tmp_path):
     ],
 )
 def test_an_invalid_option_is_one_line(words, message):
-    with pytest.raises(UsageError) as caught:
-        parse(words)
-    assert str(caught.value).startswith(message)
+    assert refusal(UsageError, parse, words).startswith(message)
 
 
 def test_every_fault_has_an_option(rig, tmp_path):

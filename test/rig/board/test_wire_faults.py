@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from refusals import refusal
 
 from flex_robot_sim.rig.board.pty_port import PtyPort, default_link
 from flex_robot_sim.rig.errors import RigError
@@ -108,9 +109,7 @@ def test_unplugging_is_an_error_for_the_host_and_the_name_returns(port):
 
 
 def test_a_second_emulator_with_the_same_name_is_rejected(port):
-    with pytest.raises(UsageError) as caught:
-        PtyPort(port.link)
-    assert str(caught.value) == (
+    assert refusal(UsageError, PtyPort, port.link) == (
         f'{port.link} belongs to an emulator that runs, process '
         f'{os.getpid()}. Stop it, or give another --link.'
     )
@@ -191,9 +190,10 @@ def test_a_file_at_the_path_of_the_lock_is_unchanged(tmp_path):
     assert str(caught.value) == message and lock.read_text() == 'my diary'
     lock.rename(tmp_path / 'diary')
     lock.symlink_to(tmp_path / 'diary')
-    with pytest.raises(UsageError) as caught:
-        PtyPort(tmp_path / 'rig')
-    assert str(caught.value) == f'{lock} cannot be made: it is a link. Give another --link.'
+    assert (
+        refusal(UsageError, PtyPort, tmp_path / 'rig')
+        == f'{lock} cannot be made: it is a link. Give another --link.'
+    )
     lock.unlink()
     lock.hardlink_to(tmp_path / 'diary')
     with pytest.raises(UsageError, match='is no lock of an emulator of yours'):
@@ -264,10 +264,7 @@ def test_a_foreign_link_in_a_shared_folder_is_not_opened():
         master, slave = os.openpty()
         name.symlink_to(os.ttyname(slave))
         os.chown(name, 12345, 12345, follow_symlinks=False)
-        with pytest.raises(RigError) as caught:
-            Port(str(name), print)
-        # if the kernel already forbids it, the message is that of the kernel
-        assert str(caught.value) == (
+        assert refusal(RigError, Port, str(name), print) == (
             f'{name}: this link is of another user, 12345, in a folder that all users may write '
             'to. Give the name of the device.'
         )

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from refusals import refusal
 from rig_lockstep import Lab
 
 import flex_robot_sim as frs
@@ -164,9 +165,7 @@ def test_a_sensor_failure_makes_the_shape_unknown_until_it_recovers():
 def test_a_calibration_of_other_sensors_is_rejected():
     arm = frs.load('rig')
     other = nominal(BenchParts(), {'strip/root': 0.1, 'strip/middle': 0.1})
-    with pytest.raises(SettingError) as error:
-        ShapeTracker(arm, other)
-    assert str(error.value) == (
+    assert refusal(SettingError, ShapeTracker, arm, other) == (
         'the calibration is of the sensors strip/root, strip/middle, and '
         'the robot has strip/root, strip/tip'
     )
