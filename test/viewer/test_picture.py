@@ -1,12 +1,17 @@
 """Scene of a page, without a browser: poses, enlargement, modes, motions, meshes."""
 
+import socket
 import sys
+from contextlib import ExitStack, closing
 
 import numpy as np
 import pytest
 from arms import flexible_arm
 from mesh_reader import needs_meshes
+from project_files import ROOT
 from random_arms import every_feature, random_robot, random_state
+from refusals import refusal
+from waiting import eventually
 from walked_urdf import poses
 
 from flex_robot_sim import load
@@ -264,92 +269,68 @@ def test_without_a_reader_of_meshes_one_line_names_the_command(tmp_path, monkeyp
 
 def test_without_viser_one_line_names_the_command(monkeypatch):
     monkeypatch.setattr(missing, 'find_spec', lambda name: None)
-    with pytest.raises(UsageError) as error:
-        missing.refuse_without_view()
-    assert str(error.value) == (
+    assert refusal(UsageError, missing.refuse_without_view) == (
         'the browser view needs viser, which is not installed. Install it by '
         f'{sys.executable} -m pip install "viser>=1.1.1,<1.2" "pycollada>=0.7"'
     )
 
 
 def test_the_requirement_agrees_with_setup_py():
-    from project_files import ROOT
-
     assert f"'{missing.REQUIREMENT}'" in (ROOT / 'setup.py').read_text('utf-8')
 
 
-def test_a_port_in_use_is_one_line_and_the_default_takes_the_next_port():
+@pytest.fixture
+def open_page():
+    """Return a function that opens a page, which is closed at the end."""
     pytest.importorskip('viser')
     from flex_robot_sim.viewer.browser import Page
 
-    first = Page('first', 0)
-    second = None
-    try:
-        with pytest.raises(SettingError) as error:
-            Page('second', first.port)
-        assert str(error.value) == (
-            f'port {first.port} is taken. Name another one, or none for the next free one'
-        )
-        second = Page('second')
-        assert second.port != first.port and second.address.startswith('http://127.0.0.1:')
-    finally:
-        for page in filter(None, (first, second)):
-            page.close()
+    with ExitStack() as stack:
+        yield lambda *arguments: stack.enter_context(closing(Page(*arguments)))
 
 
-def test_of_two_pages_with_the_same_port_the_slower_takes_the_next(monkeypatch):
-    pytest.importorskip('viser')
+def test_a_port_in_use_is_one_line_and_the_default_takes_the_next_port(open_page):
+    first = open_page('first', 0)
+    assert refusal(SettingError, open_page, 'second', first.port) == (
+        f'port {first.port} is taken. Name another one, or none for the next free one'
+    )
+    second = open_page('second')
+    assert second.port != first.port and second.address.startswith('http://127.0.0.1:')
+
+
+def test_of_two_pages_with_the_same_port_the_slower_takes_the_next(open_page, monkeypatch):
     from flex_robot_sim.viewer import browser
 
-    first = browser.Page('first')
-    second = None
+    first = open_page('first')
     # the second page checked the port before the first one listened
     looks = iter([first.port, *map(browser.free_port, [None] * 3)])
     monkeypatch.setattr(browser, 'free_port', lambda _: next(looks))
-    try:
-        second = browser.Page('second')
-        assert second.port != first.port
-    finally:
-        for page in filter(None, (first, second)):
-            page.close()
+    assert open_page('second').port != first.port
 
 
-def test_a_page_from_another_origin_gets_no_answer():
-    pytest.importorskip('viser')
+def test_a_page_from_another_origin_gets_no_answer(open_page):
     from page_client import sign_in
     from websockets.exceptions import InvalidStatus
     from websockets.sync.client import connect
 
-    from flex_robot_sim.viewer.browser import Page
-
-    page = Page('arm', 0)
-    try:
-        address = f'ws://127.0.0.1:{page.port}'
-        cookie = {'additional_headers': {'Cookie': sign_in(page.private_address)}}
-        with connect(address, origin=page.address, **cookie):
-            pass
-        with pytest.raises(InvalidStatus), connect(address, origin='http://example.org', **cookie):
-            pass
-    finally:
-        page.close()
+    page = open_page('arm', 0)
+    address = f'ws://127.0.0.1:{page.port}'
+    cookie = {'additional_headers': {'Cookie': sign_in(page.private_address)}}
+    with connect(address, origin=page.address, **cookie):
+        pass
+    with pytest.raises(InvalidStatus), connect(address, origin='http://example.org', **cookie):
+        pass
 
 
-def test_a_closed_connection_prints_no_line(capfd, caplog):
-    pytest.importorskip('viser')
-    import socket
-
-    from flex_robot_sim.viewer.browser import Page
-
-    page = Page('arm', 0)
-    try:
-        for words in (b'', b'GET\r\n\r\n'):
-            with socket.create_connection(('127.0.0.1', page.port)) as knock:
-                knock.sendall(words)
-                knock.shutdown(socket.SHUT_WR)
-                while knock.recv(100):  # until the page has handled it
-                    pass
-    finally:
-        page.close()
+def test_a_closed_connection_prints_no_line(open_page, capfd, caplog):
+    page = open_page('arm', 0)
+    for words in (b'', b'GET\r\n\r\n'):
+        with socket.create_connection(('127.0.0.1', page.port)) as knock:
+            knock.sendall(words)
+            knock.shutdown(socket.SHUT_WR)
+            while knock.recv(100):  # until the page has handled it
+                pass
+    page.close()
     assert capfd.readouterr() == ('', '') and not caplog.records
 
 
@@ -358,18 +339,11 @@ def test_ranges_of_joints_without_stops_are_finite():
     assert ranges(arm) == pytest.approx(np.array([[-np.pi, np.pi]]))
 
 
-def test_a_page_counts_its_browsers():
-    pytest.importorskip('viser')
+def test_a_page_counts_its_browsers(open_page):
     from page_client import open_socket
-    from waiting import eventually
 
-    from flex_robot_sim.viewer.browser import Page
-
-    page = Page('arm', 0)
-    try:
-        assert page.browser_count == 0
-        with open_socket(page.private_address):
-            assert eventually(lambda: page.browser_count == 1)
-        assert eventually(lambda: page.browser_count == 0)
-    finally:
-        page.close()
+    page = open_page('arm', 0)
+    assert page.browser_count == 0
+    with open_socket(page.private_address):
+        assert eventually(lambda: page.browser_count == 1)
+    assert eventually(lambda: page.browser_count == 0)

@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 import threading
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ pytestmark = pytest.mark.slow
 @pytest.fixture
 def view():
     """Return a function that starts `flexsim view` and returns the process and its address."""
+    pytest.importorskip('viser', reason='pip install ".[view]"')
     started = []
 
     def start(*words):
@@ -59,7 +61,6 @@ def wait_for_still_scene(browser):
 
 
 def test_the_arm_is_on_the_page_and_follows_commands(view, browsers):  # noqa: F811
-    pytest.importorskip('viser', reason='pip install ".[view]"')
     process, address = view('two_link')
     browser = browsers(address)
     browser.wait_for(lambda: 'at rest under its weight' in browser.text, 'the pose')
@@ -105,7 +106,6 @@ def test_the_arm_is_on_the_page_and_follows_commands(view, browsers):  # noqa: F
 
 
 def test_every_missing_mesh_is_named_in_the_panel_and_the_terminal(view, browsers, tmp_path):  # noqa: F811
-    pytest.importorskip('viser', reason='pip install ".[view]"')
     visual = '<visual><geometry><mesh filename="{}"/></geometry></visual>'
     (tmp_path / 'arm.urdf').write_text(
         '<robot name="arm"><link name="base">'
@@ -124,7 +124,6 @@ def test_every_missing_mesh_is_named_in_the_panel_and_the_terminal(view, browser
 
 @pytest.mark.parametrize('width, is_open', [(400, False), (900, True)])
 def test_the_panel_starts_collapsed_below_500_pixels(view, browsers, width, is_open):  # noqa: F811
-    pytest.importorskip('viser', reason='pip install ".[view]"')
     _, address = view('two_link')
     browser = browsers(address, width=width)
     shown = """return [...document.querySelectorAll('label, div')].some(e =>
@@ -139,7 +138,6 @@ def test_the_panel_starts_collapsed_below_500_pixels(view, browsers, width, is_o
 
 
 def test_a_browser_can_only_select_listed_robots(view, tmp_path):
-    pytest.importorskip('viser')
     from page_client import PageClient
 
     robot = tmp_path / 'evil.urdf.xacro'
@@ -222,30 +220,21 @@ def test_the_file_opened_by_a_browser_leads_to_the_page(browsers, monkeypatch): 
     from flex_robot_sim.viewer.browser import Page
     from flex_robot_sim.viewer.opening import open_browser
 
-    page = Page('an arm', 0)
     opened: list = []
     monkeypatch.setenv('DISPLAY', ':99')
     monkeypatch.setattr('webbrowser.open', opened.append)
-    try:
-        with open_browser(page.private_address):
-            browser = browsers(*opened)
-            browser.wait_for(lambda: 'an arm' in browser.text, 'the page')
-            assert browser.driver.current_url == f'{page.address}/'
-    finally:
-        page.close()
+    with closing(Page('an arm', 0)) as page, open_browser(page.private_address):
+        browser = browsers(*opened)
+        browser.wait_for(lambda: 'an arm' in browser.text, 'the page')
+        assert browser.driver.current_url == f'{page.address}/'
 
 
 def test_a_port_in_use_is_a_one_line_error(view):
-    pytest.importorskip('viser')
     _, address = view('single_link')
     port = address.partition('/?')[0].rpartition(':')[2]
-    second = Process(
-        [sys.executable, '-m', 'flex_robot_sim', 'view', 'single_link', '--port', port]
-    )
-    try:
+    words = [sys.executable, '-m', 'flex_robot_sim', 'view', 'single_link', '--port', port]
+    with closing(Process(words)) as second:
         assert second.wait() == 2
         assert second.lines[-1] == (
             f'flexsim view: port {port} is taken. Name another one, or none for the next free one'
         )
-    finally:
-        second.close()

@@ -84,17 +84,10 @@ def is_offered(label, value):
 
 def test_offered_values_are_accepted(panel, client):
     for label, value in (
-        ('force', 3),
-        ('force', 0.3),
-        ('force', 30.0),
-        ('force', 29.7),
-        ('angle', 0.4),
-        ('angle', -2.1415927),
-        ('mode', 20),
-        ('mode', 7.0),
-        ('trace', False),
-        ('axis', 'ζ'),
-        ('press', True),
+        *(('force', value) for value in (3, 0.3, 30.0, 29.7)),
+        *(('angle', value) for value in (0.4, -2.1415927)),
+        *(('mode', value) for value in (20, 7.0)),
+        *(('trace', False), ('axis', 'ζ'), ('press', True)),
     ):
         client.set(label, value)
         assert eventually(lambda label=label, value=value: panel.reacts(label, value)), label
@@ -133,17 +126,8 @@ def test_a_value_that_is_not_offered_is_dropped_and_the_widget_is_reset(panel, c
 @pytest.mark.parametrize(
     'name',
     [
-        'evil',
-        'label',
-        'options',
-        'min',
-        'update_cb',
-        'sync_cb',
-        'disabled',
-        'visible',
-        '__class__',
-        'uuid',
-        'removed',
+        *('evil', 'label', 'options', 'min', 'update_cb', 'sync_cb'),
+        *('disabled', 'visible', '__class__', 'uuid', 'removed'),
     ],
 )
 def test_an_update_sets_the_value_and_no_other_attribute(panel, client, name):

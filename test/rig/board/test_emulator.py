@@ -267,20 +267,16 @@ def test_every_fault_has_an_option(rig, tmp_path):
     rig.bench.restore((0.15, 0.0))
     emulator = Emulator(tmp_path / 'rig', EmulatedRig(rig.bench))
     for name, fault in EMULATOR_FAULTS.items():
-        value = (
-            ''
-            if fault.kind is None
-            else '=0.01'
-            if fault.kind is float
-            else (f'={next(iter(fault.kind))}')
-        )
-        emulator.inject(name + value)
+        value = '0.01' if fault.kind is float else fault.kind and next(iter(fault.kind))
+        emulator.inject(f'{name}={value}' if value else name)
         emulator.step()
     emulator.close()
 
 
 @contextlib.contextmanager
-def start(*words):
+def start(*words, link=None):
+    """Start the command; it serves the port `link` at the beginning."""
+    words = *words, *(('--link', str(link)) if link else ())
     process = subprocess.Popen(
         [*FLEXSIM, 'rig', 'emulate', *words],
         stdin=subprocess.PIPE,
@@ -291,6 +287,8 @@ def start(*words):
     )
     with process:
         try:
+            if link:
+                assert process.stdout.readline() == f'The rig listens at {link}\n'
             yield process
         finally:
             process.kill()  # no effect on a process that has ended
@@ -299,8 +297,7 @@ def start(*words):
 @pytest.mark.parametrize('end', [signal.SIGINT, signal.SIGTERM])
 def test_the_command_serves_a_port_and_cleans_up(tmp_path, end):
     path = tmp_path / 'rig'
-    with start('--link', str(path), '--fault', 'stop') as process:
-        assert process.stdout.readline() == f'The rig listens at {path}\n'
+    with start('--fault', 'stop', link=path) as process:
         with connected(str(path)) as link:
             assert eventually(lambda: link.reading.message.faults == Fault.ESTOP_INPUT)
             process.stdin.write('nonsense\nrelease\n')
@@ -316,8 +313,7 @@ def test_the_command_serves_a_port_and_cleans_up(tmp_path, end):
 
 def test_ctrl_c_can_be_repeated_during_shutdown(tmp_path):
     path = tmp_path / 'rig'
-    with start('--link', str(path)) as process:
-        assert process.stdout.readline() == f'The rig listens at {path}\n'
+    with start(link=path) as process:
         for _ in range(4):
             process.send_signal(signal.SIGINT)
             time.sleep(0.01)
@@ -329,13 +325,18 @@ def test_ctrl_c_can_be_repeated_during_shutdown(tmp_path):
 def test_the_command_emulates_the_parts_of_another_bench(tmp_path):
     path, file = tmp_path / 'rig', tmp_path / 'bench.yaml'
     file.write_text('parts: {flat_resistance: 20e3, adc_noise: 0}')
-    with start('--link', str(path), '--parts', str(file)) as process:
-        assert process.stdout.readline() == f'The rig listens at {path}\n'
-        with connected(str(path)) as link:
-            assert eventually(lambda: link.reading)
-            message = link.reading.message
+    with start('--parts', str(file), link=path), connected(str(path)) as link:
+        message = link.reading.message
     # 20 kohm of the straight sensor over 10 kohm: two thirds of 16 conversions of 4095
     assert (message.adc_root, message.adc_tip) == pytest.approx((43680, 43680), abs=16)
+
+
+def error_line(*words):
+    """Return the only line of a command that fails."""
+    with start(*words) as process:
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, err.count('\n')) == (2, '', 1)
+    return err
 
 
 @pytest.mark.parametrize(
@@ -349,9 +350,7 @@ def test_the_command_emulates_the_parts_of_another_bench(tmp_path):
 def test_invalid_parts_are_one_line(tmp_path, text, message):
     file = tmp_path / 'bench.yaml'
     file.write_text(text)
-    with start('--parts', str(file)) as process:
-        out, err = process.communicate(timeout=60)
-    assert (process.returncode, out, err.count('\n')) == (2, '', 1)
+    err = error_line('--parts', str(file))
     assert f'{file}: ' in err and message in err
 
 
@@ -367,8 +366,4 @@ def test_invalid_parts_are_one_line(tmp_path, text, message):
     ],
 )
 def test_wrong_arguments_are_one_line(words, message):
-    with start(*words) as process:
-        out, err = process.communicate(timeout=60)
-    assert process.returncode == 2
-    assert message in err
-    assert (out, err.count('\n')) == ('', 1)
+    assert message in error_line(*words)

@@ -11,6 +11,7 @@ import subprocess
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refusals import refusal
 
 from flex_robot_sim.rig.board import firmware
 from flex_robot_sim.rig.wire.binary_layout import layout_of
@@ -29,14 +30,14 @@ on_the_host = pytest.mark.skipif(bool(NO_HOST), reason=NO_HOST)
 for_the_board = pytest.mark.skipif(bool(NO_CROSS), reason=NO_CROSS)
 
 
+def run(*words):
+    """Run a program, and return its exit code and outputs."""
+    return subprocess.run(words, capture_output=True, text=True, check=False)
+
+
 def make(folder, *targets):
     """Run make and return its output; a failure shows the output."""
-    result = subprocess.run(
-        ['make', '-s', '-C', SOURCES, f'BUILD={folder}', *targets],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    result = run('make', '-s', '-C', SOURCES, f'BUILD={folder}', *targets)
     assert result.returncode == 0, result.stdout + result.stderr
     return result.stdout
 
@@ -82,19 +83,14 @@ def test_make_builds_both_programs_and_prints_their_memory_use(built):
 @for_the_board
 @pytest.mark.parametrize('name', ['board', 'emulation'])
 def test_program_needs_no_library(built, name):
-    unknown = subprocess.run(
-        ['arm-none-eabi-nm', '-u', built[0] / f'{name}.elf'],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert unknown.stdout == ''
+    unknown = run('arm-none-eabi-nm', '-u', built[0] / f'{name}.elf')
+    assert (unknown.returncode, unknown.stdout) == (0, '')
 
 
 @for_the_board
 def test_symbols_agree_with_the_compiler_tools(built):
     elf = built[0] / 'emulation.elf'
-    said = subprocess.run(['arm-none-eabi-nm', elf], capture_output=True, text=True, check=True)
+    said = run('arm-none-eabi-nm', elf)
     seen = {name: int(value, 16) for value, _, name in map(str.split, said.stdout.splitlines())}
     for name in ('mailbox', 'board_step', 'stack_top'):
         assert firmware.symbol_address(elf, name) & ~1 == seen[name] & ~1  # bit 0: Thumb
@@ -107,12 +103,7 @@ def test_the_vector_table_is_at_its_hardware_address(built):
     # numbers of the interrupts: reference manual RM0090, table of vectors, plus 16 exceptions
     places = {
         1: 'reset_handler',
-        2: 'crash_handler',
-        3: 'crash_handler',
-        4: 'crash_handler',
-        5: 'crash_handler',
-        6: 'crash_handler',
-        15: 'crash_handler',
+        **dict.fromkeys((2, 3, 4, 5, 6, 15), 'crash_handler'),
         16 + 1: 'supply_handler',
         16 + 23: 'switches_handler',
         16 + 28: 'step_pulse_handler',
@@ -131,12 +122,7 @@ def test_the_vector_table_is_at_its_hardware_address(built):
 def test_a_recursive_function_has_no_stack_bound(built):
     # grow_stack, a fault of the emulation, is recursive
     graphs = sorted((built[0] / 'target').glob('**/*.ci'))
-    result = subprocess.run(
-        ['awk', '-v', 'size=8192', '-f', SOURCES / 'tools/stack.awk', *graphs],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    result = run('awk', '-v', 'size=8192', '-f', SOURCES / 'tools/stack.awk', *graphs)
     assert (result.returncode, result.stderr) == (1, 'stack: grow_stack calls itself\n')
 
 
@@ -157,12 +143,7 @@ def test_a_stack_overflow_leaves_the_memory_range(built):
     ],
 )
 def test_make_without_a_compiler_names_the_package_in_one_line(tmp_path, words, program, packages):
-    result = subprocess.run(
-        ['make', '-C', SOURCES, f'BUILD={tmp_path}', *words],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    result = run('make', '-C', SOURCES, f'BUILD={tmp_path}', *words)
     assert result.returncode == 2
     assert result.stderr.splitlines()[0] == (
         f'{program} cannot be found. Install it (Debian, Ubuntu: sudo apt install '
@@ -247,10 +228,8 @@ def test_both_codecs_read_the_same_frames_from_damaged_bytes(codec, chunks, wron
             data[place] = value
     data += b'\0'
 
-    reader, c_reader = (
-        FrameReader(from_board=False),
-        ctypes.create_string_buffer(codec.codec_reader_size()),
-    )
+    reader = FrameReader(from_board=False)
+    c_reader = ctypes.create_string_buffer(codec.codec_reader_size())
     ours, theirs = [], []
     for at in range(0, len(data), cut):
         piece = bytes(data[at : at + cut])
@@ -271,9 +250,7 @@ def test_both_codecs_read_the_same_frames_from_damaged_bytes(codec, chunks, wron
 
 def test_a_missing_compiler_is_one_line_with_the_package_to_install(monkeypatch):
     monkeypatch.setenv('PATH', '')
-    with pytest.raises(FlexRobotSimError) as raised:
-        firmware.build()
-    assert str(raised.value) == (
+    assert refusal(FlexRobotSimError, firmware.build) == (
         'make, arm-none-eabi-gcc cannot be found. Install it (Debian, Ubuntu: sudo apt install '
         '--no-install-recommends gcc-arm-none-eabi make).'
     )

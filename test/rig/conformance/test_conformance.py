@@ -239,34 +239,20 @@ def emulated_port(emulator, tmp_path):
 
 
 def test_the_suite_finds_the_board_at_its_port(emulated_port):
+    pytest_here = [sys.executable, '-m', 'pytest', '-q', '-p', 'no:cacheprovider', __file__]
+    chosen = '-k', 'at_a_port and (says_who or motors_stop)'
     answer = subprocess.run(
-        [
-            sys.executable,
-            '-m',
-            'pytest',
-            '-q',
-            '-p',
-            'no:cacheprovider',
-            __file__,
-            '--rig-port',
-            emulated_port,
-            '-k',
-            'at_a_port and (says_who or motors_stop)',
-        ],
-        capture_output=True,
-        text=True,
+        [*pytest_here, '--rig-port', emulated_port, *chosen], capture_output=True, text=True
     )
     # pytest never switches on unattended motors
     assert '1 passed, 1 skipped' in answer.stdout, answer.stdout
 
 
 def test_the_command_moves_a_board_at_a_port_only_on_request(emulated_port, capsys):
-    words = f'rig conformance --back-end {emulated_port} --only arming_begins --json'.split()
-    assert main(words) == 0
-    facts = json.loads(capsys.readouterr().out)
+    words = '--back-end', emulated_port, '--only', 'arming_begins'
+    facts = facts_of(capsys, *words)
     assert (facts['passed'], facts['skipped']) == (0, 1)
-    assert main([*words, '--move']) == 0
-    facts = json.loads(capsys.readouterr().out)
+    facts = facts_of(capsys, *words, '--move')
     assert (facts['back_end'], facts['passed'], facts['failures']) == (emulated_port, 1, {})
 
 
@@ -349,9 +335,14 @@ def test_a_profile_through_the_wire_moves_the_bench_like_its_inputs():
     assert np.abs(wire - np.array(counts)).max() <= 2
 
 
+def facts_of(capsys, *words):
+    """Return the JSON object that `flexsim rig conformance WORDS` prints."""
+    assert main(['rig', 'conformance', *words, '--json']) == 0
+    return json.loads(capsys.readouterr().out)
+
+
 def test_command_prints_one_object(capsys):
-    assert main(['rig', 'conformance', '--only', 'motors_stop', '--json']) == 0
-    facts = json.loads(capsys.readouterr().out)
+    facts = facts_of(capsys, '--only', 'motors_stop')
     assert (facts['back_end'], facts['passed'], facts['failed']) == ('emulator', 1, 0)
     assert facts['stop_after_silence_ms'] <= 100
 
