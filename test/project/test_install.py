@@ -82,39 +82,16 @@ def install_with_pip(folder, *options):
         output_of(python, '-m', 'ensurepip', env=environment)
     elif tools:
         options = '--no-build-isolation', *options
-    output_of(
-        python,
-        '-m',
-        'pip',
-        'install',
-        '--retries',
-        '1',
-        '--no-compile',
-        *options,
-        tree,
-        env=environment,
-    )
+    pip = python, '-m', 'pip', 'install', '--retries', '1', '--no-compile'
+    output_of(*pip, *options, tree, env=environment)
     code = tree if options else next(venv.glob('lib/python*/site-packages'))
     return Installation(venv, code, python, venv / 'bin' / 'flexsim', environment)
 
 
 def colcon(verb, *options):
     program = 'import sys; from colcon_core.command import main; sys.exit(main())'
-    return [
-        sys.executable,
-        '-c',
-        program,
-        '--log-base',
-        'log',
-        verb,
-        '--base-paths',
-        NAME,
-        '--build-base',
-        'build',
-        '--install-base',
-        'install',
-        *options,
-    ]
+    folders = '--base-paths', NAME, '--build-base', 'build', '--install-base', 'install'
+    return [sys.executable, '-c', program, '--log-base', 'log', verb, *folders, *options]
 
 
 def install_with_colcon(folder):
@@ -123,15 +100,8 @@ def install_with_colcon(folder):
     # byte code of all modules takes a third of it, and nothing here looks at it
     output_of(*colcon('build'), cwd=folder, env={**os.environ, 'PYTHONDONTWRITEBYTECODE': '1'})
     program = 'import json, os; print(json.dumps(dict(os.environ)))'
-    text = output_of(
-        'sh',
-        '-c',
-        '. install/setup.sh && exec "$0" "$@"',
-        sys.executable,
-        '-c',
-        program,
-        cwd=folder,
-    )
+    sourced = 'sh', '-c', '. install/setup.sh && exec "$0" "$@"'
+    text = output_of(*sourced, sys.executable, '-c', program, cwd=folder)
     prefix = folder / 'install' / NAME
     return Installation(
         prefix,
@@ -184,13 +154,8 @@ def test_the_package_is_marked_as_typed(installed):
 
 
 def test_modules_are_those_of_the_installation(installed, tmp_path):
-    path = output_of(
-        installed.python,
-        '-c',
-        f'import {NAME}; print({NAME}.__file__)',
-        cwd=tmp_path,
-        env=installed.environment,
-    )
+    code = f'import {NAME}; print({NAME}.__file__)'
+    path = output_of(installed.python, '-c', code, cwd=tmp_path, env=installed.environment)
     assert Path(path.strip()) == installed.code / NAME / '__init__.py'
 
 

@@ -97,34 +97,24 @@ def test_a_project_that_is_ready_passes(project, monkeypatch):
         assert result == 'ok' and line.startswith(text)
 
 
-@pytest.mark.parametrize(
-    'place, name',
-    [
-        ('CITATION.cff', 'CITATION.cff'),
-        ('CHANGELOG.rst', 'CHANGELOG.rst'),
-        ('QUALITY_DECLARATION.md', 'QUALITY_DECLARATION.md'),
-        ('README.md', 'README.md (comparison)'),
-        ('docs/install.md', 'docs/install.md'),
-    ],
-)
-def test_another_version_is_found(project, place, name):
-    edit(project, place, VERSION, '9.8.6')
-    result, line = found(project, 'versions')
-    assert result == 'FAILS'
-    assert line.startswith(f'package.xml has 9.8.7, but {name} has "9.8.6"')
-
-
-def test_a_missing_file_is_found(project):
-    (project / 'CITATION.cff').unlink()
-    assert found(project, 'versions') == ('FAILS', 'CITATION.cff is missing')
-
-
-def test_another_date_is_found(project):
+def test_another_version_another_date_and_a_missing_file_are_found(project):
+    for place in (
+        *('CITATION.cff', 'CHANGELOG.rst', 'QUALITY_DECLARATION.md', 'README.md'),
+        'docs/install.md',
+    ):
+        name = 'README.md (comparison)' if place == 'README.md' else place
+        edit(project, place, VERSION, '9.8.6')
+        result, line = found(project, 'versions')
+        assert result == 'FAILS'
+        assert line.startswith(f'package.xml has 9.8.7, but {name} has "9.8.6"')
+        (project / place).write_text(FILES[place])
     edit(project, 'CITATION.cff', '2031-05-06', '2031-05-07')
     assert found(project, 'versions') == (
         'FAILS',
         'CITATION.cff has the date "2031-05-07", CHANGELOG.rst "2031-05-06"',
     )
+    (project / 'CITATION.cff').unlink()
+    assert found(project, 'versions') == ('FAILS', 'CITATION.cff is missing')
 
 
 def test_a_changelog_without_date_is_left_to_the_publisher(project):

@@ -96,16 +96,8 @@ class Machine:
         self.bin.mkdir()
         for tool in filter(shutil.which, TOOLS):
             (self.bin / tool).symlink_to(shutil.which(tool))
-        foreign = (
-            'PYTHON',
-            'VIRTUAL_ENV',
-            'ROS_',
-            '_ROS_',
-            'AMENT_',
-            'COLCON_',
-            'LD_LIBRARY_',
-            'TMPDIR',
-        )
+        foreign = *('PYTHON', 'VIRTUAL_ENV', 'ROS_', '_ROS_'), *('AMENT_', 'COLCON_')
+        foreign += 'LD_LIBRARY_', 'TMPDIR'
         self.environment = {
             name: value for name, value in os.environ.items() if not name.startswith(foreign)
         }
@@ -155,6 +147,10 @@ class Machine:
         """Return the line about a failed installation."""
         return f'run: {problem}, then call ./run again (log: {self.project}/.venv.log).'
 
+    def refuses(self, *words, errors, code=2, **options):
+        """Check that `./run WORDS` ends with a code, after these error lines only."""
+        assert self.run(*words, **options) == (code, '', errors)
+
     def check(self, *messages, **environment):
         """Check that flexsim runs with words, folder and exit code intact, after `messages`."""
         assert self.run('check', 'my robot', **environment) == (
@@ -200,58 +196,38 @@ def test_usage_needs_no_installation(machine, words):
 def test_without_uv_and_a_working_python_one_line_names_both(machine, before):
     if before:
         machine.add_python(before=before)  # a shim that fails, or Debian's Python without venv
-    assert machine.run('demo') == (
-        2,
-        '',
-        [
-            machine.installs(),
-            'run: no uv found, and no python3 with the module venv to install it. Install one of '
-            'both (Debian, Ubuntu: sudo apt install python3-venv), then call ./run again.',
-        ],
+    line = (
+        'run: no uv found, and no python3 with the module venv to install it. Install one of '
+        'both (Debian, Ubuntu: sudo apt install python3-venv), then call ./run again.'
     )
+    machine.refuses('demo', errors=[machine.installs(), line])
 
 
 @installs
 def test_without_a_python_that_uv_accepts_one_line_says_so(machine, uv):
     machine.add_uv(uv)
-    assert machine.run('demo', **NO_DOWNLOADS) == (
-        2,
-        '',
-        [
-            machine.installs(),
-            machine.failure(
-                'no Python 3.10 or later found, and uv cannot download one. Install it'
-            ),
-        ],
-    )
+    line = machine.failure('no Python 3.10 or later found, and uv cannot download one. Install it')
+    machine.refuses('demo', errors=[machine.installs(), line], **NO_DOWNLOADS)
 
 
 @installs
 def test_without_python_3_10_the_oldest_versions_are_declined(machine, uv):
     machine.add_uv(uv)
-    assert machine.run('test', '--oldest', **NO_DOWNLOADS) == (
-        69,
-        '',
-        [
-            machine.installs('.venv-oldest'),
-            'run: no Python 3.10 found. Install one (apt, pyenv or uv), or leave --oldest to CI.',
-        ],
-    )
+    line = 'run: no Python 3.10 found. Install one (apt, pyenv or uv), or leave --oldest to CI.'
+    errors = [machine.installs('.venv-oldest'), line]
+    machine.refuses('test', '--oldest', errors=errors, code=69, **NO_DOWNLOADS)
 
 
 @installs
 def test_sourced_ros_without_rclpy_is_reported(machine, uv):
     machine.add_uv(uv)
     machine.add_python(before='case $* in *rclpy*) exit 1 ;; esac')
-    assert machine.run('demo', ROS_DISTRO='jazzy', AMENT_PREFIX_PATH='/opt/ros/jazzy') == (
-        2,
-        '',
-        [
-            machine.installs('.venv-jazzy'),
-            'run: ROS jazzy is sourced, but python3 cannot import its rclpy. Install rclpy, or '
-            'call ./run in a shell where ROS is not sourced.',
-        ],
+    line = (
+        'run: ROS jazzy is sourced, but python3 cannot import its rclpy. Install rclpy, or '
+        'call ./run in a shell where ROS is not sourced.'
     )
+    sourced = {'ROS_DISTRO': 'jazzy', 'AMENT_PREFIX_PATH': '/opt/ros/jazzy'}
+    machine.refuses('demo', errors=[machine.installs('.venv-jazzy'), line], **sourced)
 
 
 def in_namespace(mount):
@@ -265,14 +241,11 @@ def in_namespace(mount):
 def test_read_only_folder_is_reported(machine):
     place = f'"{machine.project}"'
     mount = f'mount --bind {place} {place} && mount -o remount,bind,ro {place}'
-    assert machine.run('demo', before=in_namespace(mount)) == (
-        2,
-        '',
-        [
-            f'run: cannot write in {machine.project}: Read-only file system. Make it writable or '
-            'copy the project elsewhere, then call ./run again.'
-        ],
+    line = (
+        f'run: cannot write in {machine.project}: Read-only file system. Make it writable or '
+        'copy the project elsewhere, then call ./run again.'
     )
+    machine.refuses('demo', errors=[line], before=in_namespace(mount))
 
 
 def check_full_disk(machine, mount, **environment):
@@ -390,16 +363,8 @@ def test_without_network_one_line_says_so_and_the_next_call_repairs(machine, uv,
     machine.add_python()
     if has_uv:
         machine.add_uv(uv)
-    assert machine.run('demo', **NO_NETWORK) == (
-        2,
-        '',
-        [
-            machine.installs(),
-            machine.failure(
-                'the registry of Python packages is out of reach. Connect to the network'
-            ),
-        ],
-    )
+    problem = 'the registry of Python packages is out of reach. Connect to the network'
+    machine.refuses('demo', errors=[machine.installs(), machine.failure(problem)], **NO_NETWORK)
     if has_uv:
         machine.check(machine.installs())
 

@@ -131,13 +131,6 @@ def test_the_link_of_a_killed_emulator_is_reused(tmp_path):
     assert not os.path.lexists(tmp_path / 'rig')
 
 
-def test_a_file_at_the_path_of_the_link_is_unchanged(tmp_path):
-    (tmp_path / 'rig').write_text('mine')
-    with pytest.raises(UsageError, match='is there and is no link to a terminal'):
-        PtyPort(tmp_path / 'rig')
-    assert (tmp_path / 'rig').read_text() == 'mine'
-
-
 def test_the_link_is_in_the_runtime_folder_of_the_user(tmp_path, monkeypatch):
     monkeypatch.setenv('XDG_RUNTIME_DIR', str(tmp_path))
     assert default_link() == tmp_path / 'flex_robot_sim' / 'rig'
@@ -184,33 +177,29 @@ def test_a_negative_probability_is_rejected():
 def test_a_file_at_the_path_of_the_lock_is_unchanged(tmp_path):
     lock = tmp_path / 'rig.lock'
     lock.write_text('my diary')
-    message = f'{lock} is there and is no lock of an emulator of yours. Give another --link.'
-    with pytest.raises(UsageError) as caught:
-        PtyPort(tmp_path / 'rig')
-    assert str(caught.value) == message and lock.read_text() == 'my diary'
+    foreign = f'{lock} is there and is no lock of an emulator of yours. Give another --link.'
+    assert refusal(UsageError, PtyPort, tmp_path / 'rig') == foreign
     lock.rename(tmp_path / 'diary')
-    lock.symlink_to(tmp_path / 'diary')
-    assert (
-        refusal(UsageError, PtyPort, tmp_path / 'rig')
-        == f'{lock} cannot be made: it is a link. Give another --link.'
-    )
-    lock.unlink()
-    lock.hardlink_to(tmp_path / 'diary')
-    with pytest.raises(UsageError, match='is no lock of an emulator of yours'):
-        PtyPort(tmp_path / 'rig')
-    lock.unlink()
-    os.mkfifo(lock)
-    with pytest.raises(UsageError, match='is no lock of an emulator of yours'):
-        PtyPort(tmp_path / 'rig')
+    link = f'{lock} cannot be made: it is a link. Give another --link.'
+    for put, line in (
+        (lambda: lock.symlink_to(tmp_path / 'diary'), link),
+        (lambda: lock.hardlink_to(tmp_path / 'diary'), foreign),
+        (lambda: os.mkfifo(lock), foreign),
+    ):
+        put()
+        assert refusal(UsageError, PtyPort, tmp_path / 'rig') == line
+        lock.unlink()
     assert (tmp_path / 'diary').read_text() == 'my diary'
 
 
-def test_a_link_to_another_target_is_unchanged(tmp_path):
-    (tmp_path / 'diary').write_text('mine')
-    (tmp_path / 'rig').symlink_to(tmp_path / 'diary')
-    with pytest.raises(UsageError, match='is there and is no link to a terminal'):
-        PtyPort(tmp_path / 'rig')
-    assert os.readlink(tmp_path / 'rig') == str(tmp_path / 'diary')
+def test_a_file_or_another_link_at_the_path_of_the_link_is_unchanged(tmp_path):
+    rig, diary = tmp_path / 'rig', tmp_path / 'diary'
+    for put in (rig.write_text, lambda text: (diary.write_text(text), rig.symlink_to(diary))):
+        put('mine')
+        with pytest.raises(UsageError, match='is there and is no link to a terminal'):
+            PtyPort(rig)
+        assert rig.read_text() == 'mine' and rig.resolve() == (diary if rig.is_symlink() else rig)
+        rig.unlink()
 
 
 # run by an unprivileged user: opens an emulated port under a name, and prints the result

@@ -27,6 +27,7 @@ STAYS_OFF = 'motors_stop_within_100_ms_of_silence_and_stay_off'
 AFTER_ESTOP = 'estop_adds_itself_to_a_fault_and_only_arm_after_clear_moves_again'
 BOUNCES = 'switch_that_bounces_is_not_the_origin'
 HOMING = 'homing_ends_with_estop_silence_and_every_other_switch'
+FED = 'nothing_but_a_set_point_feeds_the_watchdog'
 LIMIT = 'limit_in_motion_latches_and_lets_go_only_away_from_it'
 WRAP = 'clock_wraps_in_motion_and_every_time_is_kept'
 REBOOT = 'reboot_in_motion_stops_the_motors_and_forgets_the_homing'
@@ -53,28 +54,28 @@ def deaf_to_estop(where):
         if frame.message.ID != ESTOP or not where(commands, frame):
             handle(commands, frame)
 
-    return handle
+    return Commands, 'handle', handle
 
 
-def before(method, first):
-    """Return `method` with a preceding call of `first(object)`."""
-
-    def both(self, *arguments):
-        first(self)
-        return method(self, *arguments)
-
-    return both
+def deaf_to_estop_in(state):
+    return deaf_to_estop(lambda commands, frame: commands._board.state == state)
 
 
-def arm_where(state):
-    """Return a function that switches the outputs on in a state."""
+def feeds_in_homing(board, *arguments, step=Board._continue_homing):
+    board.feed_watchdog()
+    return step(board, *arguments)
 
-    def arm(commands):
+
+def arming(name, state):
+    """Return a method of Commands that first switches the outputs on in a state."""
+    method = getattr(Commands, name)
+
+    def arm(commands, *arguments):
         if commands._board.state == state:
-            commands._board.faults = Fault(0)
-            commands._board.change_state(State.ARMED)
+            clears_into_motion(commands, None)
+        return method(commands, *arguments)
 
-    return arm
+    return Commands, name, arm
 
 
 def carries_out_again(commands, frame, command=Commands._command):
@@ -103,31 +104,11 @@ def boots_homed(board, identity, start=Board.__init__):
 MUTANTS = {
     'watchdog of 120 ms': (STAYS_OFF, board_state, 'WATCHDOG', 120_000),
     'watchdog that does not latch': (STAYS_OFF, Board, 'latch', stops_without_latching),
-    'no watchdog': (
-        'nothing_but_a_set_point_feeds_the_watchdog',
-        board_state,
-        'WATCHDOG',
-        60_000_000,
-    ),
-    'no watchdog in homing': (
-        HOMING,
-        Board,
-        '_continue_homing',
-        before(Board._continue_homing, Board.feed_watchdog),
-    ),
+    'no watchdog': (FED, board_state, 'WATCHDOG', 60_000_000),
+    'no watchdog in homing': (HOMING, Board, '_continue_homing', feeds_in_homing),
     'bounces are edges': (BOUNCES, board_state, 'DEBOUNCE_TIME', 0),
-    'set point arms': (
-        STAYS_OFF,
-        Commands,
-        '_take_setpoint',
-        before(Commands._take_setpoint, arm_where(State.DISARMED)),
-    ),
-    'set point clears and arms': (
-        STAYS_OFF,
-        Commands,
-        '_take_setpoint',
-        before(Commands._take_setpoint, arm_where(State.FAULT)),
-    ),
+    'set point arms': (STAYS_OFF, *arming('_take_setpoint', State.DISARMED)),
+    'set point clears and arms': (STAYS_OFF, *arming('_take_setpoint', State.FAULT)),
     'set point before ESTOP comes back': (
         AFTER_ESTOP,
         Board,
@@ -141,48 +122,25 @@ MUTANTS = {
         ),
     ),
     'CLEAR arms': (AFTER_ESTOP, Commands, '_clear', clears_into_motion),
-    'ARM clears': (
-        AFTER_ESTOP,
-        Commands,
-        '_command',
-        before(Commands._command, arm_where(State.FAULT)),
-    ),
+    'ARM clears': (AFTER_ESTOP, *arming('_command', State.FAULT)),
     'ESTOP of one session': (
         'estop_is_taken_in_every_session',
-        Commands,
-        'handle',
-        deaf_to_estop(lambda commands, frame: frame.session != commands.session),
+        *deaf_to_estop(lambda commands, frame: frame.session != commands.session),
     ),
     'ESTOP of a session': (
         'estop_is_taken_before_any_hello',
-        Commands,
-        'handle',
-        deaf_to_estop(lambda commands, frame: commands.session == 0),
+        *deaf_to_estop(lambda commands, frame: commands.session == 0),
     ),
     'ESTOP of this version': (
         'estop_is_taken_in_a_read_only_session_which_cannot_clear_it',
-        Commands,
-        'handle',
-        deaf_to_estop(lambda commands, frame: commands._read_only),
+        *deaf_to_estop(lambda commands, frame: commands._read_only),
     ),
-    'ESTOP not while homing': (
-        HOMING,
-        Commands,
-        'handle',
-        deaf_to_estop(lambda commands, frame: commands._board.state == State.HOMING),
-    ),
+    'ESTOP not while homing': (HOMING, *deaf_to_estop_in(State.HOMING)),
     'ESTOP not in a profile': (
         'profile_ends_with_estop_and_with_silence',
-        Commands,
-        'handle',
-        deaf_to_estop(lambda commands, frame: commands._board.state == State.PROFILE),
+        *deaf_to_estop_in(State.PROFILE),
     ),
-    'ESTOP not in a fault': (
-        AFTER_ESTOP,
-        Commands,
-        'handle',
-        deaf_to_estop(lambda commands, frame: commands._board.state == State.FAULT),
-    ),
+    'ESTOP not in a fault': (AFTER_ESTOP, *deaf_to_estop_in(State.FAULT)),
     'boots homed': (REBOOT, Board, '__init__', boots_homed),
     'any session': (REPLAY, Commands, '_is_ours', lambda commands, frame: True),
     'repetitions executed': (
@@ -244,16 +202,12 @@ def test_board_in_python(mutant, emulator, monkeypatch):
     assert run_named_check(name, emulator).result == 'failed'
 
 
-WATCHDOG_BITES = 'now - setpoint->taken >= WATCHDOG_MS * 1000u - STEP_US'
+AT_SWITCH = 'limits.c', 'return motion != 0 && closed & limit_switch(joint, motion > 0)'
+BITES = 'step.c', 'now - setpoint->taken >= WATCHDOG_MS * 1000u - STEP_US'
 
 # the original source line, and its mutant
 FIRMWARE_MUTANTS = {
-    'watchdog of 120 ms': (
-        STAYS_OFF,
-        'step.c',
-        WATCHDOG_BITES,
-        'now - setpoint->taken >= 120000u',
-    ),
+    'watchdog of 120 ms': (STAYS_OFF, *BITES, 'now - setpoint->taken >= 120000u'),
     'watchdog that does not latch': (
         STAYS_OFF,
         'step.c',
@@ -262,8 +216,7 @@ FIRMWARE_MUTANTS = {
     ),
     'watchdog that stumbles over the wrap': (
         WRAP,
-        'step.c',
-        WATCHDOG_BITES,
+        *BITES,
         'now >= setpoint->taken + WATCHDOG_MS * 1000u - STEP_US',
     ),
     'validity that stumbles over the wrap': (
@@ -336,18 +289,8 @@ FIRMWARE_MUTANTS = {
         'return board && header.id',
     ),
     'other schemas may arm': (VERSION, 'handshake.c', ' || hello->schema_crc != SCHEMA_CRC', ''),
-    'limits stop nothing': (
-        LIMIT,
-        'limits.c',
-        'return motion != 0 && closed & limit_switch(joint, motion > 0)',
-        'return motion != 0 && closed && joint > 2',
-    ),
-    'limits stop everything': (
-        LIMIT,
-        'limits.c',
-        'return motion != 0 && closed & limit_switch(joint, motion > 0)',
-        'return motion != 0 && closed && joint < 2',
-    ),
+    'limits stop nothing': (LIMIT, *AT_SWITCH, 'return motion != 0 && closed && joint > 2'),
+    'limits stop everything': (LIMIT, *AT_SWITCH, 'return motion != 0 && closed && joint < 2'),
     'limits do not latch': (
         LIMIT,
         'limits.c',

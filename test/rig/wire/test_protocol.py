@@ -233,21 +233,9 @@ def test_the_header_compiles_and_its_structs_have_the_lengths_of_the_wire(tmp_pa
         'FRAMES(CHECK)\n'
     )
     try:
+        options = '-std=c11', '-Wall', '-Wextra', '-Werror', '-pedantic', '-fsyntax-only'
         answer = subprocess.run(
-            [
-                'gcc',
-                '-std=c11',
-                '-Wall',
-                '-Wextra',
-                '-Werror',
-                '-pedantic',
-                '-fsyntax-only',
-                '-I',
-                str(generate.HEADER.parent),
-                str(source),
-            ],
-            capture_output=True,
-            text=True,
+            ['gcc', *options, '-I', generate.HEADER.parent, source], capture_output=True, text=True
         )
     except FileNotFoundError:
         pytest.skip('needs gcc')
