@@ -282,40 +282,27 @@ def test_exudyn_moves_like_the_beam(benchmark):
     assert np.abs(path[10] - ours[10]).max() < 0.02 * np.linalg.norm(ours[10] - ours[0])
 
 
-@pytest.mark.ros
-def test_bridge_load():
+def output_of(*words):
+    """Return what `python -m benchmarks.WORDS` prints."""
     done = subprocess.run(
-        [sys.executable, '-m', 'benchmarks.bridge_load', '--seconds', '0.5'],
+        [sys.executable, '-m', *words],
         timeout=2 * PATIENCE,
         cwd=ROOT,
         capture_output=True,
         text=True,
     )
     assert done.returncode == 0, done.stderr
-    assert '"joint_states_hz"' in done.stdout
+    return done.stdout
+
+
+@pytest.mark.ros
+def test_bridge_load():
+    assert '"joint_states_hz"' in output_of('benchmarks.bridge_load', '--seconds', '0.5')
 
 
 @pytest.mark.ros
 def test_view_load():
     pytest.importorskip('viser')
-    done = subprocess.run(
-        [
-            sys.executable,
-            '-m',
-            'benchmarks.view_load',
-            '--seconds',
-            '0.5',
-            '--robots',
-            'single_link',
-            '--browsers',
-            '1',
-            '--json',
-        ],
-        timeout=2 * PATIENCE,
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    figures = json.loads(done.stdout)['single_link']['1']
+    words = '--seconds', '0.5', '--robots', 'single_link', '--browsers', '1', '--json'
+    figures = json.loads(output_of('benchmarks.view_load', *words))['single_link']['1']
     assert 0.0 < figures['core_percent'] < 1000.0 and figures['missed'] >= 0
