@@ -1,6 +1,7 @@
 """On a full disk, a command keeps an older result and leaves no partial file."""
 
 import os
+import re
 import subprocess
 
 import pytest
@@ -16,12 +17,8 @@ def disk(tmp_path):
     """Mount a small file system."""
     disk = tmp_path / 'disk'
     disk.mkdir()
-    if (
-        os.geteuid() != 0
-        or subprocess.run(
-            ['mount', '-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', disk], capture_output=True
-        ).returncode
-    ):
+    mount = ['mount', '-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', disk]
+    if os.geteuid() != 0 or subprocess.run(mount, capture_output=True).returncode:
         pytest.skip('only root mounts a small disk')
     yield disk
     subprocess.run(['umount', disk], check=True)
@@ -60,20 +57,9 @@ def test_a_full_disk_keeps_the_older_result_and_no_partial_file(disk, tmp_path, 
     run = write_run(tmp_path / 'run.mcap')
     fill(disk)
     before = {path.name: path.read_bytes() for path in disk.iterdir()}
-    assert (
-        main(
-            [
-                *[
-                    word.replace('RUN', str(run))
-                    .replace('DISK', str(disk))
-                    .replace('OUT', str(tmp_path))
-                    for word in words
-                ],
-                *FORCE.get(words[0], ()),
-            ]
-        )
-        == 2
-    )
+    places = {'RUN': run, 'DISK': disk, 'OUT': tmp_path}
+    words = [re.sub('RUN|DISK|OUT', lambda found: str(places[found[0]]), word) for word in words]
+    assert main([*words, *FORCE.get(words[0], ())]) == 2
     error = capsys.readouterr().err
     assert 'cannot be written: No space left on device' in error and error.count('\n') == 1
     left = {path.name: path.read_bytes() for path in disk.iterdir() if path.is_file()}

@@ -37,25 +37,15 @@ def test_help_lists_the_commands_of_the_bench(capsys):
     assert caught.value.code == 0 and 'setup ' in text and 'info ' in text
 
 
-@pytest.mark.parametrize(
-    ('words', 'problem'),
-    [
-        (
-            ['rig'],
-            'flexsim rig: the following arguments are required: COMMAND. '
-            'Try flexsim rig --help.\n',
-        ),
-        (
-            ['rig', 'info'],
-            'flexsim rig info: the following arguments are required: PORT. '
-            'Try flexsim rig info --help.\n',
-        ),
-    ],
-)
-def test_a_missing_argument_is_one_line_and_exit_code_2(capsys, words, problem):
+@pytest.mark.parametrize('words, missing', [('rig', 'COMMAND'), ('rig info', 'PORT')])
+def test_a_missing_argument_is_one_line_and_exit_code_2(capsys, words, missing):
     with pytest.raises(SystemExit) as caught:
-        main(words)
-    assert (caught.value.code, capsys.readouterr().err) == (2, problem)
+        main(words.split())
+    assert (caught.value.code, capsys.readouterr().err) == (
+        2,
+        f'flexsim {words}: the following arguments are required: {missing}. '
+        f'Try flexsim {words} --help.\n',
+    )
 
 
 def test_an_emulator_does_not_create_a_named_folder(tmp_path):

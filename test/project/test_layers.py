@@ -277,12 +277,7 @@ def test_right_import_is_left_alone(name, source):
 
 # modules of the room `ros` that other rooms import, which run without ROS
 WITHOUT_ROS = (
-    'cdr',
-    'definitions',
-    'network',
-    'node_settings',
-    'services',
-    'topics',
+    *('cdr', 'definitions', 'network', 'node_settings', 'services', 'topics'),
     'trajectory_cdr',
 )
 
@@ -345,12 +340,9 @@ CONFORMANCE = sorted(
 
 @pytest.mark.parametrize('path', CONFORMANCE, ids=module_name)
 def test_checks_of_boards_import_neither_board_nor_host(path):
+    theirs = f'{PACKAGE}.rig.board', f'{PACKAGE}.rig.host'
     imported = imported_modules(path.read_text(encoding='utf-8'))
-    assert [
-        name
-        for name in imported
-        if name.startswith((f'{PACKAGE}.rig.board', f'{PACKAGE}.rig.host'))
-    ] == []
+    assert [name for name in imported if name.startswith(theirs)] == []
 
 
 TESTS = ROOT / 'test'
@@ -359,18 +351,11 @@ OF_ALL = {'project', 'launch'}  # rooms of tests that concern the whole house
 
 def test_tests_are_in_the_rooms_of_what_they_test():
     rooms = {path.parent.relative_to(TESTS) for path in TESTS.rglob('test_*.py')}
-    assert (
-        sorted(
-            str(room)
-            for room in rooms
-            if not (
-                (FOLDER / room).is_dir()
-                or (FOLDER / room).with_suffix('.py').is_file()
-                or str(room) in OF_ALL
-            )
-        )
-        == []
-    )
+    assert {
+        str(room)
+        for room in rooms
+        if not ((FOLDER / room).is_dir() or (FOLDER / room).with_suffix('.py').is_file())
+    } <= OF_ALL
 
 
 def test_names_of_test_files_are_unique_across_folders():

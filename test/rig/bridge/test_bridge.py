@@ -84,6 +84,11 @@ class Bench:
         """Wait for a state of the board."""
         self.until(lambda: self.bridge.board_state == state, effort, state.name)
 
+    def has_rebooted(self):
+        """Return whether the link is ready after the second boot."""
+        link = self.bridge.link
+        return link.status().boots == 2 and link.state == LinkState.READY
+
     @property
     def position(self):
         """Return the newest position."""
@@ -246,12 +251,7 @@ def test_reboot_in_motion_ends_disarmed(bench, emulator):
     bench.bridge.enable(True)
     bench.until(lambda: bench.states[-1].velocity[0] > 0.01, (60.0, 0.0))
     emulator.inject('reboot')
-    bench.until(
-        lambda: (
-            bench.bridge.link.status().boots == 2 and bench.bridge.link.state == LinkState.READY
-        ),
-        (60.0, 0.0),
-    )
+    bench.until(bench.has_rebooted, (60.0, 0.0))
     bench.until_is(State.DISARMED, (60.0, 0.0))
     assert any('the board has booted' in line for _, line in bench.bridge.events)
 
@@ -339,11 +339,7 @@ def test_closing_disarms(bench, emulator):
 def test_board_parameters_are_sent_again_after_a_boot(arm, emulator):
     bench = Bench(arm, emulator.link, board_parameters=('STEP_RATE_MAX=1234',))
     emulator.inject('reboot')
-    bench.until(
-        lambda: (
-            bench.bridge.link.status().boots == 2 and bench.bridge.link.state == LinkState.READY
-        )
-    )
+    bench.until(bench.has_rebooted)
     assert bench.bridge.link.read_parameter(Parameter.STEP_RATE_MAX) == 1234
     bench.bridge.close()
 

@@ -70,6 +70,18 @@ def terminal(tmp_path):
 
 
 @pytest.fixture
+def server():
+    """Listen at a socket of this machine."""
+    with socket.create_server(('127.0.0.1', 0)) as server:
+        server.settimeout(PATIENCE)
+        yield server
+
+
+def address(server):
+    return f'socket://127.0.0.1:{server.getsockname()[1]}'
+
+
+@pytest.fixture
 def opened():
     ports = []
 
@@ -149,21 +161,17 @@ def test_the_link_of_a_killed_emulator_is_not_opened(terminal):
         Port(terminal.name, Sink()).close()
 
 
-def test_a_permanently_lost_port_leaves_no_resources(terminal):
+def test_closing_wakes_the_reader_and_frees_the_port_also_after_its_loss(terminal):
+    port = Port(terminal.name, Sink()).start()
+    port.close()
+    port.close()
+    assert not port.thread.is_alive()
     lost = threading.Event()
     port = Port(terminal.name, Sink(), on_lost=lost.set).start()
     terminal.unplug()
     assert lost.wait(PATIENCE)
     port.close()
     assert not port.thread.is_alive()
-
-
-def test_closing_wakes_the_reader_and_frees_the_port(terminal):
-    port = Port(terminal.name, Sink()).start()
-    port.close()
-    port.close()
-    assert not port.thread.is_alive()
-    Port(terminal.name, Sink()).close()
 
 
 def test_a_blocked_port_does_not_block_the_writer(terminal, opened):
@@ -264,13 +272,9 @@ def test_a_path_that_is_not_a_port_is_a_one_line_error(tmp_path, name, problem):
     assert refusal(RigError, Port, name.format(tmp_path), Sink()) == problem.format(tmp_path)
 
 
-def test_a_socket_works_like_a_port_and_is_found_again(opened):
-    server = socket.create_server(('127.0.0.1', 0))
-    server.settimeout(PATIENCE)
+def test_a_socket_works_like_a_port_and_is_found_again(server, opened):
     sink, lost, back = Sink(), threading.Event(), threading.Event()
-    port = opened(
-        f'socket://127.0.0.1:{server.getsockname()[1]}', sink, on_open=back.set, on_lost=lost.set
-    )
+    port = opened(address(server), sink, on_open=back.set, on_lost=lost.set)
     first, _ = server.accept()
     first.sendall(b'from the server')
     assert sink.wait_for(b'from the server')
@@ -281,35 +285,27 @@ def test_a_socket_works_like_a_port_and_is_found_again(opened):
     second.sendall(b'once more')
     assert sink.wait_for(b'once more')
     second.close()
-    server.close()
 
 
 @pytest.mark.skipif(not hasattr(socket, 'TCP_USER_TIMEOUT'), reason='the kernel of Linux does it')
-def test_a_socket_with_a_blocked_peer_counts_as_a_lost_port(opened):
-    with socket.create_server(('127.0.0.1', 0)) as server:
-        server.settimeout(PATIENCE)
-        lost, back = threading.Event(), threading.Event()
-        port = opened(
-            f'socket://127.0.0.1:{server.getsockname()[1]}',
-            Sink(),
-            on_open=back.set,
-            on_lost=lost.set,
-        )
-        deaf, _ = server.accept()
-        assert eventually(lambda: not port.write(b'x' * 65536))
-        assert port.counts.stuck_writes == 1
-        assert lost.wait(PATIENCE) and back.wait(PATIENCE)
-        deaf.close()
-        heard, _ = server.accept()
-        assert port.write(b'again') and heard.recv(9) == b'again'
-        heard.close()
+def test_a_socket_with_a_blocked_peer_counts_as_a_lost_port(server, opened):
+    lost, back = threading.Event(), threading.Event()
+    port = opened(address(server), Sink(), on_open=back.set, on_lost=lost.set)
+    deaf, _ = server.accept()
+    assert eventually(lambda: not port.write(b'x' * 65536))
+    assert port.counts.stuck_writes == 1
+    assert lost.wait(PATIENCE) and back.wait(PATIENCE)
+    deaf.close()
+    heard, _ = server.accept()
+    assert port.write(b'again') and heard.recv(9) == b'again'
+    heard.close()
 
 
-def test_a_socket_without_a_server_is_a_one_line_error():
-    with socket.create_server(('127.0.0.1', 0)) as server:
-        number = server.getsockname()[1]
-    with pytest.raises(RigError, match=f'^socket://127.0.0.1:{number}: no server listens there'):
-        Port(f'socket://127.0.0.1:{number}', Sink())
+def test_a_socket_without_a_server_is_a_one_line_error(server):
+    name = address(server)
+    server.close()
+    with pytest.raises(RigError, match=f'^{name}: no server listens there'):
+        Port(name, Sink())
 
 
 def test_ports_of_this_machine_have_a_name_a_device_and_a_description():
