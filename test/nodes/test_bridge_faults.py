@@ -2,6 +2,7 @@
 
 import signal
 import time
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -28,13 +29,30 @@ from flex_robot_sim.rig.wire.vocabulary import EventKind, Fault, State
 pytestmark = pytest.mark.usefixtures('patient_board')
 
 
+@pytest.fixture
+def bridge(start):
+    """Return a function that starts a bridge, and waits until it can be enabled."""
+
+    def start_bridge(**parameters):
+        process = start('bridge', **{**CALM, **parameters})
+        process.wait_for_line('disarmed, call ~/enable')
+        return process
+
+    return start_bridge
+
+
+@pytest.fixture
+def peer(tmp_path):
+    with closing(Peer(tmp_path)) as peer:
+        yield peer
+
+
 def board(emulator):
     return emulator.call(lambda rig: (rig.board.state, rig.board.faults, rig.board.is_moving))
 
 
-def test_unplugged_it_says_nothing_and_comes_back_disarmed(emulator, observer, start):
-    process = start('bridge', **CALM, serial_port=emulator.link)
-    process.wait_for_line('disarmed, call ~/enable')
+def test_unplugged_it_says_nothing_and_comes_back_disarmed(emulator, observer, bridge):
+    process = bridge(serial_port=emulator.link)
     assert enable(observer).success
     heard = observer.listen(JointState, 'joint_states')
     commands = observer.publisher(JointState, 'joint_commands')
@@ -60,65 +78,48 @@ def test_unplugged_it_says_nothing_and_comes_back_disarmed(emulator, observer, s
     assert state in (State.DISARMED, State.FAULT) and not moving
 
 
-def test_a_board_whose_clock_runs_backwards_is_reported_in_one_line(tmp_path, observer, start):
-    peer = Peer(tmp_path)
-    try:
-        process = start('bridge', **CALM, serial_port=peer.name)
-        process.wait_for_line('disarmed, call ~/enable')
-        heard = observer.listen(JointState, 'joint_states')
-        observer.spin_until(lambda: len(heard) > 5)
-        peer.set_clock(peer.clock, rate=-1)
-        process.wait_for_line(
-            'the clock of the board runs backwards: its telemetry is not used. '
-            'Reset the board; nothing is sent meanwhile'
-        )
-        # frames of the bridge come 8 times a second: first take what was sent before
-        frames = len(peer.frames)
-        observer.spin_until(lambda: len(peer.frames) > frames + 8)
-        count, frames = len(heard), len(peer.frames)
-        observer.spin_until(lambda: len(peer.frames) > frames + 8)
-        stamps = [m.header.stamp.sec * 10**9 + m.header.stamp.nanosec for m in heard]
-        assert len(heard) == count and all(np.diff(stamps) > 1000)
-        assert process.count('link: ') == 1
-        peer.reboot()
-        peer.set_clock(0)
-        process.wait_for_line('link: connected')
-        assert process.stop()[0] == 0
-    finally:
-        peer.close()
+def test_a_board_whose_clock_runs_backwards_is_reported_in_one_line(peer, observer, bridge):
+    process = bridge(serial_port=peer.name)
+    heard = observer.listen(JointState, 'joint_states')
+    observer.spin_until(lambda: len(heard) > 5)
+    peer.set_clock(peer.clock, rate=-1)
+    process.wait_for_line(
+        'the clock of the board runs backwards: its telemetry is not used. '
+        'Reset the board; nothing is sent meanwhile'
+    )
+    # frames of the bridge come 8 times a second: first take what was sent before
+    frames = len(peer.frames)
+    observer.spin_until(lambda: len(peer.frames) > frames + 8)
+    count, frames = len(heard), len(peer.frames)
+    observer.spin_until(lambda: len(peer.frames) > frames + 8)
+    stamps = [m.header.stamp.sec * 10**9 + m.header.stamp.nanosec for m in heard]
+    assert len(heard) == count and all(np.diff(stamps) > 1000)
+    assert process.count('link: ') == 1
+    peer.reboot()
+    peer.set_clock(0)
+    process.wait_for_line('link: connected')
+    assert process.stop()[0] == 0
 
 
-def test_without_telemetry_the_bridge_says_so_and_goes_on(tmp_path, observer, start):
-    peer = Peer(tmp_path)
-    try:
-        process = start('bridge', **{**CALM, 'telemetry_rate': 0}, serial_port=peer.name)
-        process.wait_for_line('disarmed, call ~/enable')
-        message = observer.hear(DiagnosticArray, '/diagnostics', of_bridge)
-        assert message.status[0].message == (
-            'connected, but there is no telemetry yet: no states, no set points'
-        )
-        # a hostile board: details that no word has, far more events than a log should hold
-        for number in range(600):
-            peer.event(number, (EventKind.BOOT, EventKind.HOMING_LOST)[number % 2], 2**31 - 1)
-        process.wait_for_line('the board has booted, by 2147483647: it is disarmed and not homed')
-        process.wait_for_line('2147483647 has lost its origin')
-        assert process.stop()[0] == 0 and not process.count('Traceback')
-    finally:
-        peer.close()
+def test_without_telemetry_the_bridge_says_so_and_goes_on(peer, observer, bridge):
+    process = bridge(telemetry_rate=0, serial_port=peer.name)
+    message = observer.hear(DiagnosticArray, '/diagnostics', of_bridge)
+    assert message.status[0].message == (
+        'connected, but there is no telemetry yet: no states, no set points'
+    )
+    # a hostile board: details that no word has, far more events than a log should hold
+    for number in range(600):
+        peer.event(number, (EventKind.BOOT, EventKind.HOMING_LOST)[number % 2], 2**31 - 1)
+    process.wait_for_line('the board has booted, by 2147483647: it is disarmed and not homed')
+    process.wait_for_line('2147483647 has lost its origin')
+    assert process.stop()[0] == 0 and not process.count('Traceback')
 
 
 def test_stamps_are_times_of_the_measurement_and_never_run_back(observer):
     """The outputs without a port: readings that came late, and one that overtook another."""
     arm, node = frs.load('rig'), rclpy.create_node('outputs', context=observer.node.context)
-    outputs = BridgeOutputs(
-        node,
-        arm,
-        calibration_of(BridgeSettings(), arm),
-        BridgeOutputSettings(),
-        EstimatorSettings(),
-        FilterSettings(),
-        TwinSettings(),
-    )
+    settings = BridgeOutputSettings(), EstimatorSettings(), FilterSettings(), TwinSettings()
+    outputs = BridgeOutputs(node, arm, calibration_of(BridgeSettings(), arm), *settings)
     heard = observer.listen(JointState, 'joint_states')
     message = Telemetry(
         0, 45000, 0, 33000, 33000, 0.0, 0, 0.0, State.DISARMED, 0, Fault(0), 0, 0.0
@@ -146,10 +147,9 @@ def test_stamps_are_times_of_the_measurement_and_never_run_back(observer):
 
 
 def test_killed_in_motion_the_board_stops_and_the_next_bridge_finds_the_fault(
-    emulator, observer, start, patient_board
+    emulator, observer, bridge, patient_board
 ):
-    process = start('bridge', **CALM, serial_port=emulator.link)
-    process.wait_for_line('disarmed, call ~/enable')
+    process = bridge(serial_port=emulator.link)
     assert enable(observer).success
     heard = observer.listen(JointState, 'joint_states')
     commands = observer.publisher(JointState, 'joint_commands')
@@ -163,8 +163,7 @@ def test_killed_in_motion_the_board_stops_and_the_next_bridge_finds_the_fault(
     process.send(signal.SIGKILL)
     process.wait()
     observer.spin_until(lambda: board(emulator) == (State.FAULT, Fault.WATCHDOG, False))
-    second = start('bridge', **CALM, serial_port=emulator.link)
-    second.wait_for_line('disarmed, call ~/enable')
+    second = bridge(serial_port=emulator.link)
     refused = enable(observer)
     assert not refused.success and 'a fault is latched' in refused.message
     assert observer.call(Trigger, '/bridge/clear').success
@@ -174,9 +173,8 @@ def test_killed_in_motion_the_board_stops_and_the_next_bridge_finds_the_fault(
     observer.spin_until(lambda: board(emulator)[0] == State.DISARMED)
 
 
-def test_second_bridge_on_the_same_port_is_refused(emulator, observer, start):
-    first = start('bridge', **CALM, serial_port=emulator.link)
-    first.wait_for_line('disarmed, call ~/enable')
+def test_second_bridge_on_the_same_port_is_refused(emulator, observer, start, bridge):
+    bridge(serial_port=emulator.link)
     second = start('bridge', '-r', '__node:=other', **CALM, serial_port=emulator.link)
     assert second.wait() == 2
     assert 'another program has the port' in second.lines[-1]

@@ -119,16 +119,8 @@ def arm_and_bench(machine, **environment):
             ('dynamics', '/sim', {'robot': 'two_link'}),
             ('bridge', '/rig', CALM),
         ):
-            processes.append(
-                NodeProcess(
-                    program,
-                    '-r',
-                    f'__ns:={where}',
-                    prefix=at(machine),
-                    environment={**without_ours(), **environment},
-                    **parameters,
-                )
-            )
+            here = {'prefix': at(machine), 'environment': {**without_ours(), **environment}}
+            processes.append(NodeProcess(program, '-r', f'__ns:={where}', **here, **parameters))
         for process, line in zip(processes, ('coordinates', 'call ~/enable')):
             process.wait_for_line(line)
         yield processes
@@ -151,15 +143,10 @@ def test_on_request_strangers_reach_the_nodes_but_do_not_arm_the_bench(machines,
     asked = choice == 'SUBNET'
     # what ran in a domain a moment ago may still be remembered there
     elsewhere = str(1 + (int(os.environ['ROS_DOMAIN_ID']) + (0 if asked else 1)) % 100)
-    with arm_and_bench(
-        us,
-        ROS_DOMAIN_ID=elsewhere,
-        **(
-            {'ROS_AUTOMATIC_DISCOVERY_RANGE': 'SUBNET'}
-            if asked
-            else {'FASTRTPS_DEFAULT_PROFILES_FILE': str(own)}
-        ),
-    ) as processes:
+    way = {'FASTRTPS_DEFAULT_PROFILES_FILE': str(own)}
+    if asked:
+        way = {'ROS_AUTOMATIC_DISCOVERY_RANGE': 'SUBNET'}
+    with arm_and_bench(us, ROS_DOMAIN_ID=elsewhere, **way) as processes:
         assert '0.0.0.0' in listening(us)
         warning = 'other machines may subscribe and command, through '
         for process in processes:
@@ -240,15 +227,8 @@ def test_a_port_scan_finds_no_open_port(machines, closed, tmp_path):
 def test_a_stranger_with_our_address_finds_no_node_hears_nothing_and_moves_nothing(
     machines, closed, reach
 ):
-    seen = json.loads(
-        ran(
-            machines[1],
-            'take_part',
-            '4',
-            ROS_STATIC_PEERS=OURS,
-            ROS_AUTOMATIC_DISCOVERY_RANGE=reach,
-        )
-    )
+    ways = {'ROS_STATIC_PEERS': OURS, 'ROS_AUTOMATIC_DISCOVERY_RANGE': reach}
+    seen = json.loads(ran(machines[1], 'take_part', '4', **ways))
     assert seen == {'nodes': [], 'heard': False, 'armed': [], 'said': []}
     assert not complaints(closed)
 
