@@ -17,19 +17,8 @@ from flex_robot_sim.util.plots import Chart, Curve, draw_charts, write_charts
 pytestmark = pytest.mark.slow
 
 KEYS = {
-    'experiment',
-    'variant',
-    'comparisons',
-    'findings',
-    'effects',
-    'figures',
-    'formulations',
-    'largest_disagreement',
-    'disagreement_of',
-    'wall_s',
-    'cpu_s',
-    'numbers',
-    'chosen',
+    *('experiment', 'variant', 'comparisons', 'findings', 'effects', 'figures', 'formulations'),
+    *('largest_disagreement', 'disagreement_of', 'wall_s', 'cpu_s', 'numbers', 'chosen'),
 }
 SHORT = {
     'dual_screw': 0.02,
@@ -45,10 +34,8 @@ SHORT = {
 
 def run(name, folder, capsys):
     """Return the JSON output of `flexsim reproduce`."""
-    assert (
-        main(['reproduce', name, '--output', str(folder), '--seconds', str(SHORT[name]), '--json'])
-        == 0
-    )
+    words = '--output', str(folder), '--seconds', str(SHORT[name]), '--json'
+    assert main(['reproduce', name, *words]) == 0
     return json.loads(capsys.readouterr().out)
 
 
@@ -106,11 +93,8 @@ def test_an_error_of_one_experiment_ends_the_command(tmp_path):
     )
 
 
-def test_the_queue_has_all_experiments():
+def test_the_queue_and_the_short_runs_have_all_experiments():
     assert sorted(ORDER) == sorted(EXPERIMENTS)
-
-
-def test_every_experiment_has_a_short_run():
     assert set(SHORT) == set(EXPERIMENTS)
 
 

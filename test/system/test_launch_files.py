@@ -17,6 +17,7 @@ from types import ModuleType, SimpleNamespace
 import pytest
 import yaml
 from project_files import ROOT
+from refusals import refusal
 
 from flex_robot_sim import read_description
 from flex_robot_sim.nodes.settings import (
@@ -149,25 +150,20 @@ def launch_file(monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize(
-    'path, given, line',
+    'path, given, meant',
     [
-        (SIMULATION, 'robto', 'there is no launch argument "robto". Did you mean "robot"?'),
-        (
-            HIL,
-            'serialport',
-            'there is no launch argument "serialport". Did you mean "serial_port"?',
-        ),
-        (SHAPER, 'shapper', 'there is no launch argument "shapper". Did you mean "shaper"?'),
+        (SIMULATION, 'robto', 'robot'),
+        (HIL, 'serialport', 'serial_port'),
+        (SHAPER, 'shapper', 'shaper'),
     ],
     ids=['simulation', 'hil', 'shaper'],
 )
 def test_a_misspelt_argument_is_named_by_every_launch_file(
-    launch_file, monkeypatch, path, given, line
+    launch_file, monkeypatch, path, given, meant
 ):
+    line = f'there is no launch argument "{given}". Did you mean "{meant}"?'
     monkeypatch.setattr(sys, 'argv', ['ros2', 'launch', 'flex_robot_sim', path.name])
-    with pytest.raises(SettingError) as caught:
-        launch_file(path, **{given: 'x'})
-    assert str(caught.value) == line
+    assert refusal(SettingError, launch_file, path, **{given: 'x'}) == line
     # a launch file that includes this one has arguments of its own
     monkeypatch.setattr(sys, 'argv', ['ros2', 'launch', 'a_cell', 'cell.launch.py'])
     launch_file(path, **{given: 'x'})
@@ -179,9 +175,8 @@ def test_a_recording_that_cannot_be_written_ends_the_launch(launch_file, tmp_pat
         (tmp_path / 'none' / 'run.mcap', 'No such file or directory'),
         (tmp_path, 'exists already'),
     ):
-        with pytest.raises(SettingError) as caught:
-            launch_file(path, record_file=str(file))
-        assert f'record_file = "{file}"' in str(caught.value) and why in str(caught.value)
+        line = refusal(SettingError, launch_file, path, record_file=str(file))
+        assert f'record_file = "{file}"' in line and why in line
 
 
 def of_kind(actions, kind):
@@ -275,14 +270,9 @@ def test_all_programs_are_bound_to_this_machine_unless_the_network_is_asked_for(
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv(RANGE_VARIABLE, 'LOCALHOST')
     monkeypatch.setenv('ROS_LOCALHOST_ONLY', '1')
+    here = dict.fromkeys(PROFILE_VARIABLES, loopback_profile())
     for given, expected in (
-        (
-            {},
-            {
-                RANGE_VARIABLE: 'SYSTEM_DEFAULT',
-                **dict.fromkeys(PROFILE_VARIABLES, loopback_profile()),
-            },
-        ),
+        ({}, {RANGE_VARIABLE: 'SYSTEM_DEFAULT', **here}),
         ({'network': 'true'}, {RANGE_VARIABLE: 'SUBNET', 'FASTDDS_BUILTIN_TRANSPORTS': 'UDPv4'}),
     ):
         _, actions = launch_file(path, PACKAGES, **given)
@@ -317,9 +307,8 @@ def test_all_ends_with_a_program_that_is_needed_and_fails_if_that_has_failed(lau
         for node in needed:
             assert node.on_exit(event, context).reason == 'bridge-1 has ended'
     failed = SimpleNamespace(process_name='bridge-1', returncode=2)
-    with pytest.raises(RuntimeError) as error:
-        needed[0].on_exit(failed, running)
-    assert str(error.value) == 'bridge-1 has failed, and without it the others are of no use'
+    line = 'bridge-1 has failed, and without it the others are of no use'
+    assert refusal(RuntimeError, needed[0].on_exit, failed, running) == line
 
 
 def test_every_package_that_is_started_is_a_dependency():

@@ -43,25 +43,13 @@ def executables(*arguments, **options):
 
 
 def test_a_system_has_the_programs_that_are_asked_for():
-    assert executables('two_link') == ['dynamics', 'controller', 'robot_state_publisher']
+    parts, display = ['dynamics', 'controller'], 'robot_state_publisher'
+    assert executables('two_link') == [*parts, display]
     assert executables('two_link', controller='none', display=False) == ['dynamics']
-    assert executables('two_link', controller='inside', rviz=True) == [
-        'simulation',
-        'robot_state_publisher',
-        'rviz2',
-    ]
-    assert executables('two_link', view=True) == [
-        'dynamics',
-        'controller',
-        'view',
-        'robot_state_publisher',
-    ]
-    assert executables('two_link', drift=True) == [
-        'dynamics',
-        'controller',
-        'drift',
-        'robot_state_publisher',
-    ]
+    inside = executables('two_link', controller='inside', rviz=True)
+    assert inside == ['simulation', display, 'rviz2']
+    for name in ('view', 'drift'):
+        assert executables('two_link', **{name: True}) == [*parts, name, display]
     # the sender of robot_description also chooses what is shown
     assert executables('', rviz=True) == ['dynamics', 'controller']
 
@@ -167,16 +155,11 @@ def test_view_and_drift_have_no_priority_and_nothing_ends_with_them():
 
 
 def test_settings_of_one_program_reach_it_and_no_other():
-    dynamics, controller, _ = simulation_system(
-        'two_link', settings={'dynamics': {'flex_rate': 50.0}, 'controller': {'profile': 'swing'}}
-    )
+    settings = {'dynamics': {'flex_rate': 50.0}, 'controller': {'profile': 'swing'}}
+    dynamics, controller, _ = simulation_system('two_link', settings=settings)
     assert dynamics.parameters['flex_rate'] == 50.0 and 'profile' not in dynamics.parameters
     assert controller.parameters['profile'] == 'swing'
-    both, _ = simulation_system(
-        'two_link',
-        controller='inside',
-        settings={'dynamics': {'flex_rate': 50.0}, 'controller': {'profile': 'swing'}},
-    )
+    both, _ = simulation_system('two_link', controller='inside', settings=settings)
     assert (both.parameters['flex_rate'], both.parameters['profile']) == (50.0, 'swing')
 
 
@@ -192,22 +175,9 @@ def test_a_command_line_says_it_all_and_text_stays_text():
     )
     assert command(program) == [
         *run_module('flex_robot_sim.nodes'),
-        'dynamics',
-        '--ros-args',
-        '--log-level',
-        'warn',
-        '-r',
-        '__ns:=/left',
-        '-r',
-        'push:=pull',
-        '--params-file',
-        'a.yaml',
-        '-p',
-        'robot:="on"',
-        '-p',
-        'publish_clock:=true',
-        '-p',
-        'gravity:=[0.0, 0.0, 1.0]',
+        *('dynamics', '--ros-args', '--log-level', 'warn'),
+        *('-r', '__ns:=/left', '-r', 'push:=pull', '--params-file', 'a.yaml'),
+        *('-p', 'robot:="on"', '-p', 'publish_clock:=true', '-p', 'gravity:=[0.0, 0.0, 1.0]'),
     ]
 
 

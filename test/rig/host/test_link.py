@@ -1,6 +1,7 @@
 """The host side of the wire, tested with a small board behind a pseudo terminal."""
 
 import threading
+from dataclasses import replace
 
 import pytest
 from refusals import refusal
@@ -55,13 +56,24 @@ def connect(peer):
         link.close()
 
 
+@pytest.fixture
+def ready(connect):
+    """Return a function that waits until a new link is ready."""
+
+    def connected():
+        link = connect()
+        assert link.wait_until(lambda: link.state == LinkState.READY, PATIENCE)
+        return link
+
+    return connected
+
+
 def commands(peer, *kinds):
     return [message for message in list(peer.taken) if isinstance(message, kinds)]
 
 
-def test_connecting_starts_a_session_with_telemetry_and_does_not_arm(peer, connect):
-    link = connect()
-    assert link.wait_until(lambda: link.state == LinkState.READY, PATIENCE)
+def test_connecting_starts_a_session_with_telemetry_and_does_not_arm(peer, ready):
+    link = ready()
     assert link.board.counts_per_turn == 2400 and link.reading.message.adc_tip == 4
     assert commands(peer, Stream, Arm) == [Stream(200)]
     assert link.status().session == peer.session
@@ -119,9 +131,8 @@ def test_a_rejection_names_the_field_out_of_range(peer, connect):
         link.write_parameter(Parameter.DUTY_MAX, 99_999)
 
 
-def test_set_points_contain_the_commanded_values_and_are_counted(peer, connect):
-    link = connect()
-    assert link.wait_until(lambda: link.state == LinkState.READY, PATIENCE)
+def test_set_points_contain_the_commanded_values_and_are_counted(peer, ready):
+    link = ready()
     link.arm()
     assert link.drive(-0.25, 1600.0, validity=30) and link.alive()
     assert eventually(lambda: len(commands(peer, Setpoint)) == 2)
@@ -141,9 +152,7 @@ def test_a_set_point_of_nan_is_rejected_before_the_wire(peer, connect):
 
 
 def test_a_link_without_telemetry_is_stale_and_sends_no_set_point(peer, connect):
-    link = connect(
-        LinkSettings(telemetry_rate=200, stale_after=0.1, ack_timeout=0.5, hello_timeout=PATIENCE)
-    )
+    link = connect(replace(CALM, stale_after=0.1))
     assert link.wait_until(lambda: link.state == LinkState.READY, PATIENCE)
     peer.silent = True
     assert eventually(lambda: link.state == LinkState.STALE)
@@ -156,8 +165,7 @@ def test_a_link_without_telemetry_is_stale_and_sends_no_set_point(peer, connect)
 def test_a_board_whose_clock_runs_backwards_is_stale_until_it_boots(peer, connect):
     stamps = []
     link = connect(
-        LinkSettings(telemetry_rate=200, stale_after=0.2, ack_timeout=0.5, hello_timeout=PATIENCE),
-        on_reading=lambda reading: stamps.append(reading.stamp),
+        replace(CALM, stale_after=0.2), on_reading=lambda reading: stamps.append(reading.stamp)
     )
     assert link.wait_until(lambda: len(stamps) > 5, PATIENCE)
     peer.set_clock(peer.clock, rate=-1)
@@ -202,14 +210,7 @@ def test_a_pending_command_ends_when_the_port_disappears(peer, connect):
     link = connect(LinkSettings(telemetry_rate=0, ack_timeout=PATIENCE, hello_timeout=PATIENCE))
     peer.deaf = 1000
     said = []
-
-    def arm():
-        try:
-            link.arm()
-        except RigError as error:
-            said.append(str(error))
-
-    thread = threading.Thread(target=arm)
+    thread = threading.Thread(target=lambda: said.append(refusal(RigError, link.arm)))
     thread.start()
     assert eventually(lambda: commands(peer, Arm))
     peer.unplug()
@@ -245,9 +246,8 @@ def test_a_link_that_lost_its_board_to_another_host_reports_it_and_stops(peer, c
     assert eventually(lambda: link.state == LinkState.READY)
 
 
-def test_frames_of_the_previous_session_are_dropped(peer, connect):
-    link = connect()
-    assert link.wait_until(lambda: link.state == LinkState.READY, PATIENCE)
+def test_frames_of_the_previous_session_are_dropped(peer, ready):
+    link = ready()
     old = Telemetry(0, 777, 0, 0, 0, 0.0, 0, 0.0, State.ARMED, 0, Fault(0), 0, 0.0)
     seen = link.reading
     peer.send(old, session=(peer.session - 2) % 255 + 1)
@@ -296,9 +296,8 @@ def test_a_command_in_a_callback_is_rejected_immediately(peer, connect, caplog):
     assert eventually(lambda: 'no commands in callbacks' in caplog.text)
 
 
-def test_a_profile_is_sent_in_chunks_and_started_by_its_crc(peer, connect):
-    link = connect()
-    assert link.wait_until(lambda: link.state == LinkState.READY, PATIENCE)
+def test_a_profile_is_sent_in_chunks_and_started_by_its_crc(peer, ready):
+    link = ready()
     profile = [segment(0.5, 0.4, 100.0 * k) for k in range(19)]
     crc = link.load_profile(profile)
     loads = commands(peer, ProfileLoad)
@@ -329,9 +328,8 @@ def test_closing_disarms_and_can_be_repeated(peer, connect):
     assert commands(peer, Clear) == []
 
 
-def test_gaps_and_damage_are_counted(peer, connect):
-    link = connect()
-    assert link.wait_until(lambda: link.state == LinkState.READY, PATIENCE)
+def test_gaps_and_damage_are_counted(peer, ready):
+    link = ready()
     with peer._lock:
         peer._sequence = (peer._sequence + 3) % 65536
     peer.write(b'\0noise\0' + encode(Arm()))
