@@ -88,18 +88,9 @@ def test_lockstep_is_deterministic_however_slow_a_process_is(start, observer):
         states = observer.listen(JointState, f'{name}/joint_states', 2000)
         observer.spin_until(lambda states=states: states)
         # a controller that is held up must not take it for silence, which ends by the wall clock
-        processes.append(
-            start(
-                'controller',
-                '-r',
-                f'__ns:={name}',
-                robot='two_link',
-                profile='step',
-                state_timeout=10.0,
-                profile_start=0.05,
-                profile_displacement='[0.1, 0.1, 0.1]',
-            )
-        )
+        profile = {'profile_start': 0.05, 'profile_displacement': '[0.1, 0.1, 0.1]'}
+        fields = {'robot': 'two_link', 'profile': 'step', 'state_timeout': 10.0, **profile}
+        processes.append(start('controller', '-r', f'__ns:={name}', **fields))
         observer.spin_until(lambda states=states: states[-1].header.stamp.nanosec >= 400_000_000)
         runs.append(
             {

@@ -65,15 +65,8 @@ def isolated(control_msgs, start, observer):
     """Start a shaper of one joint without an arm, and return a client."""
 
     def start_shaper(space, **parameters):
-        process = start(
-            'shaper',
-            '-r',
-            f'__ns:=/{space}',
-            frequencies='[2.0]',
-            shaper='zv',
-            environment=control_msgs,
-            **parameters,
-        )
+        fields = {'frequencies': '[2.0]', 'shaper': 'zv', **parameters}
+        process = start('shaper', '-r', f'__ns:=/{space}', environment=control_msgs, **fields)
         process.wait_for_line('shapes')
         return Client(observer, f'/{space}/shaper/follow_joint_trajectory')
 
@@ -81,15 +74,9 @@ def isolated(control_msgs, start, observer):
 
 
 def test_a_path_deviation_above_the_limit_rejects_the_goal(control_msgs, start, observer):
+    fields = {'shaper': 'zv', 'frequencies': '[1.0]', 'max_path_deviation': '0.02'}
     process = start(
-        'shaper',
-        '-r',
-        '__ns:=/path',
-        robot='two_link',
-        shaper='zv',
-        frequencies='[1.0]',
-        max_path_deviation='0.02',
-        environment=control_msgs,
+        'shaper', '-r', '__ns:=/path', robot='two_link', environment=control_msgs, **fields
     )
     process.wait_for_line('two_link: shapes')
     states = observer.publisher(JointState, '/path/joint_states')
@@ -246,19 +233,12 @@ def simulated(robot, control_msgs, the_observer):
         'trajectory_action': {},
         'shaper': {'shaper': 'zv', 'frequencies': '[2.3]'},
     }
+    for parameters in nodes.values():
+        parameters['environment'] = control_msgs
     with ExitStack() as stack:
         processes = {
             name: stack.enter_context(
-                closing(
-                    NodeProcess(
-                        name,
-                        '-r',
-                        f'__ns:={SPACE}',
-                        environment=control_msgs,
-                        robot=robot,
-                        **parameters,
-                    )
-                )
+                closing(NodeProcess(name, '-r', f'__ns:={SPACE}', robot=robot, **parameters))
             )
             for name, parameters in nodes.items()
         }
@@ -431,11 +411,7 @@ def test_the_shaper_sends_goals_to_the_action_of_the_controller(
     control_msgs, robot, simulated, start, observer
 ):
     process = start(
-        'shaper',
-        '-r',
-        f'__ns:={SPACE}',
-        '-r',
-        '__node:=shaper_by_action',
+        *f'shaper -r __ns:={SPACE} -r __node:=shaper_by_action'.split(),
         robot=robot,
         shaper='zv',
         frequencies='[2.3]',

@@ -26,6 +26,12 @@ from flex_robot_sim.ros.message_types import definition_of, type_of
 COUNT, STEP = 100, 10_000_000  # messages, and between two of them [ns]
 
 
+def write_state(writer, name, k):
+    """Write the k-th joint state: at k - 1."""
+    topic = writer.topic(name, JOINT_STATE, TEXTS[JOINT_STATE])
+    writer.write(topic, k * STEP, joint_state(k, ['elbow'], [k - 1]))
+
+
 @pytest.fixture
 def recording(tmp_path):
     """Return a function that writes a second of joint states and a description to a file."""
@@ -39,11 +45,7 @@ def recording(tmp_path):
             text('<robot/>'),
         )
         for k in range(COUNT):
-            writer.write(
-                writer.topic(f'/{space}/joint_states', JOINT_STATE, TEXTS[JOINT_STATE]),
-                (k + 1) * STEP,
-                joint_state(k + 1, ['elbow'], [k]),
-            )
+            write_state(writer, f'/{space}/joint_states', k + 1)
         writer.write(writer.topic('/odd', 'odd_msgs/msg/Odd', 'int32 x\n'), STEP, b'\0\1\0\0')
         writer.close()
         return path
@@ -100,15 +102,8 @@ def test_it_plays_a_part_again_and_again_until_a_signal(replay, recording, obser
 def test_a_recording_is_seen_in_a_browser_until_a_signal(replay, tmp_path, browsers):  # noqa: F811
     pytest.importorskip('viser', reason='pip install ".[view]"')
     path = tmp_path / 'swing.mcap'
-    assert (
-        main(
-            [
-                *shlex.split('simulate single_link --to 0.5 --within 0.5 --seconds 2 --output'),
-                str(path),
-            ]
-        )
-        == 0
-    )
+    words = shlex.split('simulate single_link --to 0.5 --within 0.5 --seconds 2 --output')
+    assert main([*words, str(path)]) == 0
     process = replay(path, '--view')
     line = process.wait_for_line('/?token=')
     browser = browsers(next(word for word in line.split() if word.startswith('http://')))
@@ -126,11 +121,7 @@ def test_what_has_no_robot_cannot_be_seen(flexsim, tmp_path):
     pytest.importorskip('viser')
     path = tmp_path / 'run.mcap'
     writer = RecordingWriter(path, {})
-    writer.write(
-        writer.topic('/joint_states', JOINT_STATE, TEXTS[JOINT_STATE]),
-        STEP,
-        joint_state(1, ['elbow'], [0.0]),
-    )
+    write_state(writer, '/joint_states', 1)
     writer.close()
     done = flexsim('replay', path, '--view')
     assert done.returncode == 2
@@ -187,16 +178,8 @@ def waist(observer, space):
 
 def test_recorded_commands_do_not_move_a_live_arm(flexsim, replay, start, observer, tmp_path):
     space = 'driven'
-    arm = start(
-        'dynamics',
-        '-r',
-        f'__ns:=/{space}',
-        '-r',
-        'joint_commands:=remapped_efforts',
-        '-r',
-        'joint_states:=measured',
-        robot='two_link',
-    )
+    remaps = f'-r __ns:=/{space} -r joint_commands:=remapped_efforts -r joint_states:=measured'
+    arm = start('dynamics', *remaps.split(), robot='two_link')
     before = waist(observer, space)
     path = write_commands(
         tmp_path / 'run.mcap', space, 'joint_commands', 'push', 'effort_controller/commands'
@@ -261,11 +244,7 @@ def test_a_topic_name_that_ros_does_not_allow_is_left_out_with_a_line(replay, ob
     names = ['/a b', '', '/1x', '/a//b', '/a/', '/{x}', '/' + 'x' * 300, '/\u202ea', '/good']
     for k in range(1, 21):
         for name in names:
-            writer.write(
-                writer.topic(name, JOINT_STATE, TEXTS[JOINT_STATE]),
-                k * STEP,
-                joint_state(k, ['elbow'], [k]),
-            )
+            write_state(writer, name, k)
     writer.close()
     heard = observer.listen(JointState, '/good')
     # a busy machine may find the listener when a recording of 0.2 s has ended

@@ -72,14 +72,8 @@ def ringing(set_point, start, end):
 @pytest.fixture(scope='module')
 def shaper():
     """A shaper that knows frequencies only, in a namespace."""
-    process = NodeProcess(
-        'shaper',
-        '-r',
-        '__ns:=/any',
-        frequencies=f'[{FREQUENCY}]',
-        damping_ratios=f'[{RATIO}]',
-        shaper='zvd',
-    )
+    fields = {'frequencies': f'[{FREQUENCY}]', 'damping_ratios': f'[{RATIO}]', 'shaper': 'zvd'}
+    process = NodeProcess('shaper', '-r', '__ns:=/any', **fields)
     process.wait_for_line('shapes /any/shaper/joint_trajectory by zvd, for /any/joint_trajectory')
     yield process
     process.close()
@@ -237,15 +231,8 @@ def test_a_trajectory_without_points_is_passed_on(talk):
 
 
 def test_a_stream_that_stops_is_finished_at_rest_whatever_shapes_it(start, observer):
-    process = start(
-        'shaper',
-        '-r',
-        '__ns:=/stream',
-        frequencies='[2.3]',
-        shaper='zvd',
-        stream='commands',
-        joints='[a, b]',
-    )
+    fields = {'frequencies': '[2.3]', 'shaper': 'zvd', 'stream': 'commands', 'joints': '[a, b]'}
+    process = start('shaper', '-r', '__ns:=/stream', **fields)
     process.wait_for_line('/stream/shaper/set_points for /stream/set_points')
     out = observer.listen(Float64MultiArray, '/stream/set_points', 5000)
     observer.spin_until(lambda: observer.node.count_publishers('/stream/set_points'))

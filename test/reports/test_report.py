@@ -1,6 +1,8 @@
 """Numbers and pages of recordings, against formulas, the simulation, and in a browser."""
 
 import base64
+import contextlib
+import io
 import json
 
 import numpy as np
@@ -19,30 +21,15 @@ from flex_robot_sim.reports.run_report import make_report
 
 pytestmark = pytest.mark.slow
 
-WORDS = [
-    'simulate',
-    'single_link',
-    '--effort',
-    'motor=sine:0.5@3',
-    '--start',
-    '0.3',
-    '--seconds',
-    '1',
-    '--rate',
-    '1000',
-    '--json',
-]
+WORDS = 'single_link --effort motor=sine:0.5@3 --start 0.3 --seconds 1 --rate 1000 --json'
 
 
 @pytest.fixture(scope='module')
 def simulated(tmp_path_factory):
     """A recording of a simulation, and the summary of `flexsim simulate`."""
-    import contextlib
-    import io
-
     path, said = tmp_path_factory.mktemp('simulated') / 'run.mcap', io.StringIO()
     with contextlib.redirect_stdout(said):
-        assert main([*WORDS, '--output', str(path)]) == 0
+        assert main(['simulate', *WORDS.split(), '--output', str(path)]) == 0
     return path, json.loads(said.getvalue())
 
 
@@ -188,10 +175,8 @@ def test_of_several_arms_one_is_taken_and_the_others_are_named(tmp_path, capsys)
     path = write_run(tmp_path / 'run.mcap', space='/left', seconds=1.0)
     facts = reported(capsys, path, '--output', tmp_path / 'x.html')
     assert facts['joints'] and not any('several' in note for note in facts['notes'])
-    assert (
-        main(['report', str(path), '--namespace', 'right', '--output', str(tmp_path / 'y.html')])
-        == 2
-    )
+    words = '--namespace', 'right', '--output', str(tmp_path / 'y.html')
+    assert main(['report', str(path), *words]) == 2
     assert capsys.readouterr().err.startswith(
         f'flexsim report: {path}: there are no joint states in it: it has /left/controller/target'
     )

@@ -44,6 +44,8 @@ from flex_robot_sim.util.exceptions import CalibrationError
 
 pytestmark = pytest.mark.slow
 
+WITHOUT_SUPPLY = {KEEP: 3 * [(None, '')], SUPPLY: [(None, 'skip')]}
+
 
 @pytest.fixture(scope='module')
 def arm():
@@ -131,22 +133,9 @@ def test_operator_and_emulator_produce_the_true_calibration(arm, emulator, link,
 
 
 def test_a_wrong_number_is_rejected_with_its_reason_and_dropped_alone(arm, emulator, link, hasty):
-    wrong = place(100)[0], '130'
-    person = Person(
-        emulator,
-        **{
-            SLIDE: [
-                place(60),
-                wrong,
-                place(150),
-                place(200),
-                (None, ''),
-                (None, 'drop 2'),
-                (None, ''),
-            ],
-            TURN: [],
-        },
-    )
+    wrong, enter = (place(100)[0], '130'), (None, '')
+    places = place(60), wrong, place(150), place(200)
+    person = Person(emulator, **{SLIDE: [*places, enter, (None, 'drop 2'), enter], TURN: []})
     session = interrupted(link, arm, person)
     assert [row['position'] for row in session.readings['slide']] == pytest.approx(
         [0.06, 0.15, 0.2]
@@ -157,15 +146,7 @@ def test_a_wrong_number_is_rejected_with_its_reason_and_dropped_alone(arm, emula
 
 
 def test_a_session_continues_from_a_previous_one(arm, emulator, link, hasty):
-    person = Person(
-        emulator,
-        **{
-            KEEP: 3 * [(None, '')],
-            SUPPLY: [(None, 'skip')],
-            MOTORS: [],
-            ZERO: [('slide=0.1', '')],
-        },
-    )
+    person = Person(emulator, **{**WITHOUT_SUPPLY, MOTORS: [], ZERO: [('slide=0.1', '')]})
     session = interrupted(link, arm, person, readings=copied('zero', 'slide', 'turn', 'stepper'))
     assert not person.refusals and not session.readings['motor']
     assert any(
@@ -228,15 +209,8 @@ def test_quit_saves_all_accepted_readings(arm, emulator, link, hasty):
 
 def test_an_arm_with_too_small_a_load_is_rejected(arm, emulator, link, hasty):
     forces = (0.0, 0.001, 0.002, -0.001, -0.002)
-    person = Person(
-        emulator,
-        **{
-            KEEP: 3 * [(None, '')],
-            SUPPLY: [(None, 'skip')],
-            MOTORS: [(None, '')],
-            FORCE: [(None, '20'), *(pull(force) for force in forces), (None, '')],
-        },
-    )
+    pulls = [(None, '20'), *(pull(force) for force in forces), (None, '')]
+    person = Person(emulator, **WITHOUT_SUPPLY, **{MOTORS: [(None, '')], FORCE: pulls})
     session = interrupted(link, arm, person, readings=copied('zero', 'slide', 'turn', 'stepper'))
     assert 'strip/root: the loads change the reading' in person.refusals[0]
     assert len(session.readings['sensors']) == 5
@@ -246,15 +220,8 @@ def test_an_arm_with_too_small_a_load_is_rejected(arm, emulator, link, hasty):
 
 
 def test_the_stop_button_ends_the_hold_and_keeps_earlier_readings(arm, emulator, link, hasty):
-    person = Person(
-        emulator,
-        **{
-            KEEP: 3 * [(None, '')],
-            SUPPLY: [(None, 'skip')],
-            MOTORS: [(None, '')],
-            FORCE: [pull(0.2), ('stop', '0.4')],
-        },
-    )
+    pulls = [pull(0.2), ('stop', '0.4')]
+    person = Person(emulator, **WITHOUT_SUPPLY, **{MOTORS: [(None, '')], FORCE: pulls})
     session = interrupted(link, arm, person, readings=copied('zero', 'slide', 'turn', 'stepper'))
     assert person.refusals[0].startswith('the board stopped. ESTOP_INPUT')
     assert len(session.readings['sensors']) == 1
