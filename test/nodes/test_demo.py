@@ -188,21 +188,9 @@ def ended(tmp_path_factory):
 def test_json_is_one_object_with_the_figures_of_the_run(ended, place):
     folder, figures = ended(*place)
     assert set(figures) == {
-        'robot',
-        'sim_time',
-        'wall_time',
-        'realtime_factor',
-        'steps',
-        'deadline_misses',
-        'time_dropped',
-        'lateness_ms_max',
-        'latency_ms_median',
-        'latency_ms_p99',
-        'max_tip_deflection',
-        'commands',
-        'refused',
-        'recording',
-        'plot',
+        *('robot', 'sim_time', 'wall_time', 'realtime_factor', 'steps', 'deadline_misses'),
+        *('time_dropped', 'lateness_ms_max', 'latency_ms_median', 'latency_ms_p99'),
+        *('max_tip_deflection', 'commands', 'refused', 'recording', 'plot'),
     }
     # it ends by simulated time, which arrives once a second, and late if processes wait for a
     # processor; a slow machine also drops some time
