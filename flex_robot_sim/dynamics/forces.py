@@ -81,8 +81,8 @@ def set_forces(arm, q, qd, effort, h, guess, work):
                 arm.stop_damping[j],
                 arm.stop_depth[j],
             )
-            slip = friction_elements(arm, j, start, slips, work)
             if h == 0.0 or (is_driven and work.prescribed[j] != 0.0):
+                slip = friction_elements(arm, j, start, slips, work)
                 force, slope = smooth_force(qd[k], start, h, laws, slip)
                 if friction > 0.0:
                     force -= smoothed_friction(qd[k], arm.friction[j])[0]
@@ -92,6 +92,7 @@ def set_forces(arm, q, qd, effort, h, guess, work):
                     work.own_inertia[k] if work.own_inertia[k] > 0.0 else arm.inertia_scale[k]
                 )
                 r = 2.0 * inertia / h
+                slip = friction_elements(arm, j, start, slips, work)
                 friction = 0.0 if friction == 0.0 else friction_level(start, arm.friction[j])
                 force, slope = solve_joint_laws(
                     work.relaxation[0] * r * qd[k] - work.joint_force[k],

@@ -4,6 +4,7 @@ import copy
 
 import numpy as np
 import pytest
+from public_robots import public_robot
 
 import flex_robot_sim as frs
 from flex_robot_sim.dynamics.maxwell_slip import slip_force, slip_loss
@@ -301,3 +302,23 @@ def test_quasi_static_push_leaves_the_joint_displaced_by_the_loop():
 def test_other_schemes_and_formulations_are_refused_in_one_line(settings):
     with pytest.raises(frs.SettingError, match='hysteresis and presliding of the joints of hinge'):
         frs.Simulation(hinge(hysteresis=0.1), frs.SimulationSettings(**settings))
+
+
+@pytest.mark.parametrize(
+    'path', ['z1_description/urdf/z1.urdf', 'ur_description/urdf/ur10_robot.urdf']
+)
+def test_public_robot_without_motors_never_gains_energy(path):
+    arm = frs.load(public_robot(path), gravity=(0.0, 0.0, 0.0))
+    random = np.random.default_rng(5)
+    numbers = {}
+    for name in arm.joint_names:
+        numbers |= {f'{name}.coulomb': random.uniform(0.1, 2.0), f'{name}.presliding': 3e-3}
+    sim = frs.Simulation(frs.with_parameters(arm, numbers))
+    sim.set_state(np.zeros(arm.nq), random.normal(0.0, 0.3, arm.nq))
+    last = start = sum(sim.energy()[:3])
+    for _ in range(300):
+        sim.step()
+        energy = sum(sim.energy()[:3])
+        assert energy <= last + 1e-12 * start
+        last = energy
+    assert last < 0.9 * start

@@ -207,7 +207,7 @@ def test_messages_that_the_page_does_not_offer_do_not_end_it(seen, observer):
 def test_what_is_pressed_and_typed_arrives_on_the_topics(seen, observer, browsers):  # noqa: F811
     process, address = seen
     pushes = observer.listen(WrenchStamped, '/seen/push')
-    led = observer.listen(JointState, '/seen/controller/reference')
+    targets = observer.listen(JointState, '/seen/controller/reference')
     states = observer.listen(JointState, '/seen/joint_states')
     browser = browsers(address)
     browser.wait_for(lambda: 'state\tlive' in browser.text, 'the state of the arm')
@@ -235,8 +235,8 @@ def test_what_is_pressed_and_typed_arrives_on_the_topics(seen, observer, browser
     browser.open_folder('Targets')
     browser.wait_for(lambda: not browser.is_grey_number('elbow [rad]'), 'the sliders of targets')
     browser.type('elbow [rad]', 0.4)
-    observer.spin_until(lambda: led, what='a target')
-    assert list(led[-1].name) == ['elbow'] and led[-1].position[0] == pytest.approx(0.4)
+    observer.spin_until(lambda: targets, what='a target')
+    assert list(targets[-1].name) == ['elbow'] and targets[-1].position[0] == pytest.approx(0.4)
 
     browser.open_folder('Payload')
     browser.type('mass [kg]', 0.1)
