@@ -7,6 +7,7 @@ launch_pytest, too, in test/launch/; a single test elsewhere carries the marker 
 
 import importlib.util
 import os
+import pathlib
 import re
 import signal
 
@@ -45,6 +46,7 @@ if importlib.util.find_spec('hypothesis'):
     )
     settings.load_profile('any machine')
 
+NODE_FOLDERS = 'nodes', 'launch'
 collect_ignore = ['nodes'] * bool(NO_ROS) + ['launch'] * bool(NO_LAUNCH)
 
 
@@ -94,17 +96,10 @@ def pytest_configure(config):
     if limit is None:
         limit = LONG_LIMIT_S if is_long else TIME_LIMIT_S
     config.pluginmanager.register(TimeLimit(limit))
-
-
-def pytest_ignore_collect(collection_path, config):
-    """Do not even import what --quick leaves out as a whole."""
-    path = collection_path
-    if config.getoption('--quick') and (
-        path.name in ('nodes', 'launch')
-        or (path.match('test_*.py') and ALL_SLOW.search(path.read_text('utf-8')))
-    ):
-        return True
-    return None
+    if config.getoption('--quick'):  # files of which nothing runs are not even imported
+        files = pathlib.Path(__file__).parent.rglob('test_*.py')
+        collect_ignore.extend(str(f) for f in files if ALL_SLOW.search(f.read_text('utf-8')))
+        collect_ignore.extend(NODE_FOLDERS)
 
 
 def pytest_report_header():
@@ -121,7 +116,7 @@ def pytest_collection_modifyitems(config, items):
         'long': '' if config.getoption('--long') else 'give --long',
     }
     for item in items:
-        if {'nodes', 'launch'} & {*item.nodeid.split('/')}:
+        if {*NODE_FOLDERS} & {*item.nodeid.split('/')}:
             item.add_marker('ros')
         for name, reason in reasons.items():
             if reason and item.get_closest_marker(name):
