@@ -1,7 +1,7 @@
 """
-Tests in two processes for every processor.
+Tests in two processes for every processor, quick ones in one.
 
-Many tests wait: for a board in real time, for other programs, or for a compiling process. The
+Many slow tests wait: for a board in real time, for other programs, or for a compiling process. The
 tests of a file run in one process, so that module fixtures are made only once.
 """
 
@@ -16,7 +16,8 @@ def choose_processes(option):
     has_chosen = getattr(option, 'numprocesses', 0) is not None  # 0: no pytest-xdist
     alone = WORKER or option.usepdb or option.collectonly
     if option.parallel and not alone and not has_chosen:
-        option.numprocesses = min(MAX_PROCESSES, 2 * len(os.sched_getaffinity(0)))
+        processors = len(os.sched_getaffinity(0))
+        option.numprocesses = min(MAX_PROCESSES, processors if option.quick else 2 * processors)
     if getattr(option, 'numprocesses', 0):
         option.dist = 'loadfile'
         option.loadscopereorder = False  # files with many tests are not the longest ones
