@@ -1,0 +1,1 @@
+"""Plants with known parameters, and what `flexsim identify` finds in their logs."""
