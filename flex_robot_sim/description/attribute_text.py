@@ -122,6 +122,20 @@ def _vector(owner, argument, value, attribute):
     return vector_text(vector(owner, argument, value, attribute.unit))
 
 
+def _pairs(owner, argument, value, attribute):
+    array = _array_or_nan(value)
+    if (
+        array.ndim != 2
+        or not 1 <= len(array) <= attribute.at_most
+        or array.shape[1] != 2
+        or not ((array > attribute.above) & (array <= MAX_VALUE)).all()
+    ):
+        raise unusable(
+            owner, argument, value, f'one to {attribute.at_most} pairs of numbers above 0'
+        )
+    return vector_text(array.ravel())
+
+
 def _axis(owner, argument, value, _attribute):
     if isinstance(value, str):
         sign = -1.0 if value.startswith('-') else 1.0
@@ -189,6 +203,7 @@ _WRITERS: dict[str, Callable[[str, str, Any, Attribute], str]] = {
     'number': _number,
     'vector': _vector,
     'axis': _axis,
+    'pairs': _pairs,
     'count': _count,
     'modes': _count,
     'choice': _choice,

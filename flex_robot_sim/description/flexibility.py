@@ -102,6 +102,7 @@ def _add_gear(document, element, values, joint):
             f'joint "{joint.name}" is {kind}, so it has no gear',
             'Remove it from <flexibility>',
         )
+    _check_hysteresis(document, element, values, joint)
     if values['stiffness'] is None:
         if values['damping'] > 0:
             raise document.error(
@@ -121,12 +122,6 @@ def _add_gear(document, element, values, joint):
                 'static_friction or presliding',
                 'Give one of them, or remove the joint from <flexibility>',
             )
-        if values['hysteresis'] > 0:
-            raise document.error(
-                element,
-                f'joint "{joint.name}" has a hysteresis but no stiffness',
-                'Give its stiffness, or remove the hysteresis',
-            )
         values['stiffness'] = np.inf
     elif values['rotor_inertia'] == 0:
         raise document.error(
@@ -144,13 +139,6 @@ def _add_gear(document, element, values, joint):
             f'than the friction of {joint.friction.coulomb_friction:g} in its <dynamics>',
             'Correct one of them',
         )
-    if values['hysteresis'] > 0 and not 0 < joint.effort < np.inf:
-        raise document.error(
-            element,
-            f'joint "{joint.name}" has a hysteresis but no largest effort, which gives the range '
-            'of its twist',
-            "Give the effort of the joint's <limit>",
-        )
     if values['presliding'] > 0 and values['static_friction'] == 0:
         document.warn(
             document.line(element),
@@ -162,6 +150,7 @@ def _add_gear(document, element, values, joint):
         stiffness=values['stiffness'],
         damping=values['damping'],
         hysteresis=values['hysteresis'],
+        slip=values['slip'],
         rotor_inertia=values['rotor_inertia'],
         gear_ratio=values['gear_ratio'],
         friction=joint.friction._replace(
@@ -170,6 +159,30 @@ def _add_gear(document, element, values, joint):
         spring_stiffness=values['spring_stiffness'],
         spring_reference=values['spring_reference'],
     )
+
+
+def _check_hysteresis(document, element, values, joint):
+    """Refuse hysteresis and slip without a gear, without its range, and both of them."""
+    given = [name for name in ('hysteresis', 'slip') if values[name]]
+    if given and values['stiffness'] is None:
+        raise document.error(
+            element,
+            f'joint "{joint.name}" has a {given[0]} but no stiffness',
+            f'Give its stiffness, or remove the {given[0]}',
+        )
+    if len(given) == 2:
+        raise document.error(
+            element,
+            f'joint "{joint.name}" has a hysteresis and a slip, which say the same',
+            'Remove one of them',
+        )
+    if values['hysteresis'] > 0 and not 0 < joint.effort < np.inf:
+        raise document.error(
+            element,
+            f'joint "{joint.name}" has a hysteresis but no largest effort, which gives the range '
+            'of its twist',
+            "Give the effort of the joint's <limit>",
+        )
 
 
 def _check_station(document, link, joint):

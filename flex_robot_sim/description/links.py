@@ -139,6 +139,7 @@ class Joint:
     stiffness: float = np.inf  # motor side to link side; inf: rigid         [N m/rad or N/m]
     damping: float = 0.0  # parallel to the stiffness                   [N m s/rad or N s/m]
     hysteresis: float = 0.0  # loss per cycle over the elastic energy
+    slip: tuple[tuple[float, float], ...] = ()  # stiffness and force of parallel springs that slip
     rotor_inertia: float = 0.0  # about the motor's own axis                  [kg m2]
     gear_ratio: float = 1.0  # motor speed over joint speed                [1 or rad/m]
     spring_stiffness: float = 0.0  # across the joint, parallel to the drive [N m/rad or N/m]

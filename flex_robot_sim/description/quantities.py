@@ -164,7 +164,7 @@ def _has_gear(joint):
 
 
 def _has_range_of_twist(joint):
-    return _has_gear(joint) and 0.0 < joint.effort < np.inf
+    return _has_gear(joint) and 0.0 < joint.effort < np.inf and not joint.slip
 
 
 def _has_stops(joint):

@@ -114,6 +114,7 @@ def _joint(joint):
                 'spring_reference',
             )
         },
+        'slip': [list(pair) for pair in joint.slip],
         **{name: _number(value) for name, value in joint.friction._asdict().items()},
     }
 
@@ -163,6 +164,8 @@ def _branch(joint, link):
         motion += f', stiffness {joint["stiffness"]:g} {kind.effort_unit}/{kind.unit}'
     if joint['hysteresis']:
         motion += f', hysteresis {joint["hysteresis"]:g}'
+    if joint['slip']:
+        motion += f', {_count(joint["slip"], "spring")} that slip'
     return f'{" ".join(words)}  [{joint["name"]}: {motion}]'
 
 

@@ -187,6 +187,19 @@ def _read_vector(document, element, name, attribute, text):
     return tuple(_read_finite(document, element, name, attribute, part) for part in parts)
 
 
+def _read_pairs(document, element, name, attribute, text):
+    parts = text.split()
+    numbers = [_read_finite(document, element, name, attribute, part) for part in parts]
+    if len(parts) % 2 or len(parts) > 2 * attribute.at_most or min(numbers) <= attribute.above:
+        raise document.error(
+            element,
+            f'{name} = "{text[:40]}" is not one to {attribute.at_most} pairs of numbers above '
+            f'{attribute.above:g}',
+            f'Give {name} [{attribute.unit}]: {attribute.meaning}',
+        )
+    return tuple(zip(numbers[::2], numbers[1::2]))
+
+
 def _read_axis(document, element, name, attribute, text):
     vector = np.array(_read_vector(document, element, name, attribute, text))
     length = math.sqrt(vector @ vector)
@@ -277,6 +290,7 @@ _READERS = {
     'number': _read_number,
     'vector': _read_vector,
     'axis': _read_axis,
+    'pairs': _read_pairs,
     'count': _read_count,
     'modes': _read_modes,
     'choice': _read_choice,

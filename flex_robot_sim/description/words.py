@@ -13,11 +13,13 @@ from flex_robot_sim.description.links import JointFriction
 REQUIRED = object()
 """Default of a required attribute."""
 
+MAX_SLIP_ELEMENTS = 4  # of a gear
+
 
 class Attribute(NamedTuple):
     """One attribute: allowed values and meaning."""
 
-    kind: str  # 'name', 'number', 'vector', 'axis', 'count', 'modes' or 'choice'
+    kind: str  # 'name', 'number', 'vector', 'axis', 'pairs', 'count', 'modes' or 'choice'
     unit: str  # of the value; '' if it has none
     default: object  # REQUIRED, None (absence has a meaning) or a value
     meaning: str
@@ -220,6 +222,15 @@ FLEXIBILITY = {
                 'speed; needs a stiffness and the `effort` of <limit>',
                 at_least=0.0,
                 at_most=0.5,
+            ),
+            'slip': Attribute(
+                'pairs',
+                'N m/rad and N m, or N/m and N',
+                (),
+                'instead of `hysteresis`: stiffness and force of up to four springs parallel to '
+                'the stiffness, which slip at this force: `k1 f1 k2 f2 ...`',
+                above=0.0,
+                at_most=MAX_SLIP_ELEMENTS,
             ),
             'rotor_inertia': _number(
                 'kg m2',

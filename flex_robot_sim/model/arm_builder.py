@@ -303,6 +303,7 @@ class ArmBuilder:
         stiffness: float | None = None,
         damping: float | None = None,
         hysteresis: float | None = None,
+        slip: ArrayLike | None = None,
     ) -> ArmBuilder:
         """
         Add a gear and the rotor of the motor to a joint.
@@ -314,6 +315,8 @@ class ArmBuilder:
             default: rigid.
         :param damping: parallel to this stiffness [N m s/rad or N s/m].
         :param hysteresis: energy lost per cycle over the elastic energy; needs an effort limit.
+        :param slip: instead of hysteresis, stiffness and force of up to four springs that slip,
+            parallel to the stiffness: [(k1, f1), ...] [N m/rad and N m, or N/m and N].
 
         Example::
 
@@ -334,6 +337,7 @@ class ArmBuilder:
                 'stiffness': stiffness,
                 'damping': damping,
                 'hysteresis': hysteresis,
+                'slip': slip,
             },
         )
         self._keep_joint(joint, self._joints[joint], gear)

@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import numpy as np
 
+from flex_robot_sim.description.words import MAX_SLIP_ELEMENTS
+
 if TYPE_CHECKING:
     from flex_robot_sim.description.links import Joint
     from flex_robot_sim.model.arm_model import ArmArrays
 
 GEAR, FRICTION = range(2)
-ELEMENTS = 4
+ELEMENTS = MAX_SLIP_ELEMENTS
 SlipTable: TypeAlias = Annotated[np.ndarray, 2, ELEMENTS]
 
 # An element of the stiffness k that slips at s times the amplitude A loses 4 k s (1 - s) A^2 in a
@@ -44,6 +46,8 @@ def slip_tables(joints: Iterable[Joint]) -> tuple[np.ndarray, np.ndarray]:
         if joint.hysteresis > 0.0 and np.isfinite(joint.stiffness):
             stiffness[j, GEAR] = GEAR_STIFFNESS * joint.hysteresis * joint.stiffness
             limit[j, GEAR] = GEAR_LIMITS * joint.effort / joint.stiffness
+        for e, (spring, force) in enumerate(joint.slip):
+            stiffness[j, GEAR, e], limit[j, GEAR, e] = spring, force / spring
         if joint.friction.presliding > 0.0:
             limit[j, FRICTION] = FRICTION_LIMITS * joint.friction.presliding
             stiffness[j, FRICTION] = 1.0 / (ELEMENTS * limit[j, FRICTION])

@@ -180,6 +180,22 @@ MISTAKES = {
     ),
     '5: joint "hinge" has a hysteresis but no stiffness. Give its stiffness, or remove the '
     'hysteresis.': flexible_arm('<joint name="hinge" rotor_inertia="1" hysteresis="0.1"/>'),
+    '5: joint "hinge" has a slip but no stiffness. Give its stiffness, or remove the slip.': (
+        flexible_arm('<joint name="hinge" rotor_inertia="1" slip="1 2"/>')
+    ),
+    '5: joint "hinge" has a hysteresis and a slip, which say the same. Remove one of them.': (
+        flexible_arm(
+            '<joint name="hinge" stiffness="1" rotor_inertia="1" hysteresis="0.1" slip="1 2"/>'
+        )
+    ),
+    **{
+        f'5: slip = "{text}" is not one to 4 pairs of numbers above 0. Give slip [N m/rad and '
+        'N m, or N/m and N]: instead of `hysteresis`: stiffness and force of up to four springs '
+        'parallel to the stiffness, which slip at this force: `k1 f1 k2 f2 ...`.': flexible_arm(
+            f'<joint name="hinge" stiffness="1" rotor_inertia="1" slip="{text}"/>'
+        )
+        for text in ('1', '1 2 3', '1 0', '-1 2', '1 2 3 4 5 6 7 8 9 9')
+    },
     '5: joint "hinge" has a hysteresis but no largest effort, which gives the range of its '
     "twist. Give the effort of the joint's <limit>.": robot(
         link(),

@@ -35,7 +35,7 @@ def row(name, attribute):
     elif default is None:
         default = '-'
     elif isinstance(default, tuple):
-        default = ' '.join(f'{value:g}' for value in default)
+        default = ' '.join(f'{value:g}' for value in default) or '-'
     elif isinstance(default, float):
         default = f'{default:g}'
     return f'| `{name}` | {attribute.unit or "-"} | {default} | {attribute.meaning} |'

@@ -13,7 +13,9 @@ from flex_robot_sim.model.slip_elements import FRICTION, GEAR
 STIFFNESS, EFFORT, ROTOR, LINK = 2e3, 20.0, 0.2, 0.05
 
 
-def hinge(hysteresis=0.0, presliding=0.0, coulomb=0.0, viscous=0.0, stiffness=STIFFNESS):
+def hinge(
+    hysteresis=None, presliding=0.0, coulomb=0.0, viscous=0.0, stiffness=STIFFNESS, slip=None
+):
     """Return an arm of one joint about the vertical, with an elastic gear."""
     builder = frs.ArmBuilder('hinge')
     builder.add_rigid('arm', mass=1.0, centre=(0.0, 0.0, 0.0), inertia=[LINK] * 3)
@@ -26,7 +28,9 @@ def hinge(hysteresis=0.0, presliding=0.0, coulomb=0.0, viscous=0.0, stiffness=ST
         coulomb_friction=coulomb,
         presliding=presliding or None,
     )
-    builder.add_gear('hinge', rotor_inertia=ROTOR, stiffness=stiffness, hysteresis=hysteresis)
+    builder.add_gear(
+        'hinge', rotor_inertia=ROTOR, stiffness=stiffness, hysteresis=hysteresis, slip=slip
+    )
     return builder.build()
 
 
@@ -89,6 +93,24 @@ def test_gear_loses_its_share_of_energy_at_any_amplitude(amplitude):
     assert sum(loss[-1000:]) == pytest.approx(area, rel=1e-3)
     # the loss of four elements over two decades lies between 0.69 and 1.15 times its mean
     assert area / (0.5 * STIFFNESS * A**2) == pytest.approx(0.04, rel=0.32)
+
+
+def test_listed_springs_slip_at_their_forces():
+    springs = [(300.0, 0.6), (150.0, 1.5), (80.0, 2.4)]
+    arm, same = hinge(slip=springs), hinge(hysteresis=0.2)
+    k, x = elements_of(arm, GEAR)
+    assert k.tolist() == [300.0, 150.0, 80.0, 0.0]
+    assert k * x == pytest.approx([0.6, 1.5, 2.4, 0.0])
+    again = hinge(slip=[(k, k * x) for k, x in zip(*elements_of(same, GEAR))])
+    motions = []
+    for one in (same, again):
+        sim = frs.Simulation(one)
+        sim.set_state(np.zeros(2), np.array([0.5, -0.5]))
+        sim.step(200)
+        motions.append(sim.q.copy())
+    assert motions[0] == pytest.approx(motions[1], rel=1e-12)
+    assert 'hinge.hysteresis' in frs.parameters(same)
+    assert 'hinge.hysteresis' not in frs.parameters(again)
 
 
 def reference_motion(arm, v0, effort, times, steps):
@@ -304,14 +326,39 @@ def test_other_schemes_and_formulations_are_refused_in_one_line(settings):
         frs.Simulation(hinge(hysteresis=0.1), frs.SimulationSettings(**settings))
 
 
+def test_prescribed_drive_does_the_work_that_the_loop_of_its_gear_costs():
+    arm = frs.with_parameters(hinge(hysteresis=0.3), {'hinge.spring_stiffness': 2e4})
+    k, x = elements_of(arm, GEAR)
+    sim, amplitude, rate = frs.Simulation(arm), 0.006, 2 * np.pi * 0.5
+    sim.prescribe(
+        'hinge', lambda t: (amplitude * np.sin(rate * t), amplitude * rate * np.cos(rate * t))
+    )
+    work, twist = [], []
+    for _ in range(6000):
+        sim.step()
+        work.append(sim.energy().work)
+        twist.append(sim.q[arm.motor_q[0]] - sim.q[0])
+    A = np.ptp(twist[4000:]) / 2
+    assert work[-1] - work[3999] == pytest.approx(
+        4 * (k * x * np.maximum(A - x, 0.0)).sum(), rel=2e-3
+    )
+
+
 @pytest.mark.parametrize(
     'path', ['z1_description/urdf/z1.urdf', 'ur_description/urdf/ur10_robot.urdf']
 )
 def test_public_robot_without_motors_never_gains_energy(path):
-    arm = frs.load(public_robot(path), gravity=(0.0, 0.0, 0.0))
-    random = np.random.default_rng(5)
+    random, text = np.random.default_rng(5), public_robot(path).read_text('utf-8')
+    names = frs.load(text).joint_names
+    gears = ''.join(
+        f'<joint name="{name}" rotor_inertia="{random.uniform(0.1, 1.0)}" stiffness="2000" '
+        f'hysteresis="{random.uniform(0.0, 0.5)}"/>'
+        for name in names
+    )
+    text = text.replace('</robot>', f'<flexibility>{gears}</flexibility></robot>')
+    arm = frs.load(text, gravity=(0.0, 0.0, 0.0))
     numbers = {}
-    for name in arm.joint_names:
+    for name in names:
         numbers |= {f'{name}.coulomb': random.uniform(0.1, 2.0), f'{name}.presliding': 3e-3}
     sim = frs.Simulation(frs.with_parameters(arm, numbers))
     sim.set_state(np.zeros(arm.nq), random.normal(0.0, 0.3, arm.nq))

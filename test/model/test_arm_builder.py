@@ -379,7 +379,12 @@ def test_calls_reach_all_words_of_flexibility():
             spring_reference=1,
         )
         builder.add_gear(
-            f'joint_{k}', gear_ratio=2, rotor_inertia=1, stiffness=1, damping=1, hysteresis=0.1
+            f'joint_{k}',
+            gear_ratio=2,
+            rotor_inertia=1,
+            stiffness=1,
+            damping=1,
+            **({'hysteresis': 0.1} if k else {'slip': [(1, 2)]}),
         )
         builder.add_flex_sensor(f'beam_{k}', 'root', start=0, end=0.1, plane='xy')
     flexibility_element = Document('text', builder.to_urdf().encode()).root.find('flexibility')
