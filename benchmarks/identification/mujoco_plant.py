@@ -1,14 +1,12 @@
-"""The plant of a PlanarArm in MuJoCo, and the logs that a bench would record of it."""
+"""The plant of a PlanarArm in MuJoCo: rigid pieces with springs between them."""
 
 import mujoco
 import numpy as np
+from scipy.linalg import eigh
 
-from benchmarks.identification.planar_arm import PIECES
-from flex_robot_sim.identification.log_file import Column, Log
+from benchmarks.identification.bench_log import SERVO_PERIOD
 
-STEP = 5e-5  # of the plant [s]
-SERVO_PERIOD = 1e-3  # [s]
-LOG_PERIOD = 2e-3  # [s]
+STABLE_SHARE = 0.6  # of the step at which the fastest mode of the chain becomes unstable
 ELEMENTS = 20  # of a gear and of friction, in parallel
 PRESLIDING = 1e-3  # displacement at which the last element of friction slips [rad]
 LUGRE_STIFFNESS = 2e3  # of the bristles, over the friction [1/rad]
@@ -35,23 +33,28 @@ class Elements:
 class MujocoPlant:
     """Chains of rigid pieces behind elastic gears; the drives have a kind of FRICTIONS."""
 
-    def __init__(self, arm, friction='frictionloss'):
-        """Compile the model of a PlanarArm."""
+    def __init__(self, arm, friction='frictionloss', pieces=24):
+        """Compile the model of a PlanarArm with so many pieces in each link."""
         self.arm, self.friction = arm, friction
-        self.model = mujoco.MjModel.from_xml_string(model_text(arm, friction == 'frictionloss'))
+        self.model = mujoco.MjModel.from_xml_string(
+            model_text(arm, pieces, friction == 'frictionloss')
+        )
         self.data = mujoco.MjData(self.model)
+        rate = 2 * np.pi * chain_frequencies(self.model)[-1]
+        self.substeps = int(np.ceil(SERVO_PERIOD * rate / (2 * STABLE_SHARE)))  # per servo period
+        self.model.opt.timestep = SERVO_PERIOD / self.substeps
         self.motors, self.gears = (
             [self.model.joint(f'{name}{k + 1}').dofadr[0] for k in range(len(arm.drives))]
             for name in ('motor', 'gear')
         )
-        self.gauges = {
-            f'link{k + 1}/{name}': (
-                self.model.joint(f'bend{k + 1}_{piece}').dofadr[0],
-                PIECES / link.length,
-            )
+        places = [
+            (f'link{k + 1}/{name}', f'bend{k + 1}_{piece}', pieces / link.length)
             for k, link in enumerate(arm.links)
-            for name, piece in zip(('root', 'middle'), (1, PIECES // 2))
-        }
+            for name, piece in zip(('root', 'middle'), (0, pieces // 2))
+        ]
+        self.gauges = tuple(name for name, _, _ in places)
+        self._gauge_rows = [self.model.joint(joint).dofadr[0] for _, joint, _ in places]
+        self._gauge_scales = np.array([scale for _, _, scale in places])
         drives = arm.drives
         self.coulomb = np.array([drive.coulomb for drive in drives])
         steps = np.arange(1, ELEMENTS + 1) / ELEMENTS
@@ -68,35 +71,55 @@ class MujocoPlant:
         )
         self.bristles = np.zeros(len(drives))
 
-    def advance(self, effort, steps):
-        """Advance by so many STEPs under constant motor efforts (joints,)."""
-        data = self.data
+    @property
+    def motor_positions(self):
+        """Positions of the motors (joints,) [rad]."""
+        return self.data.qpos[self.motors]
+
+    @property
+    def motor_rates(self):
+        """Velocities of the motors (joints,) [rad/s]."""
+        return self.data.qvel[self.motors]
+
+    @property
+    def twists(self):
+        """Twists of the gears (joints,) [rad]."""
+        return self.data.qpos[self.gears]
+
+    @property
+    def curvatures(self):
+        """Curvatures at the gauges (c,) [1/m]."""
+        return self._gauge_scales * self.data.qpos[self._gauge_rows]
+
+    def advance(self, effort):
+        """Advance by one period of the servo under constant motor efforts (joints,)."""
+        data, step = self.data, self.model.opt.timestep
         has_elements = self.friction != 'frictionloss' or self.gear_elements.stiffness.any()
         if not has_elements:
             data.qfrc_applied[self.motors] = effort
-            mujoco.mj_step(self.model, data, steps)
+            mujoco.mj_step(self.model, data, self.substeps)
             return
-        for _ in range(steps):
+        for _ in range(self.substeps):
             rates = data.qvel[self.motors]
             if self.friction == 'slip':
-                force = self.friction_elements.force(STEP * rates)
+                force = self.friction_elements.force(step * rates)
             elif self.friction == 'lugre':
-                force = self._bristle_force(rates)
+                force = self._bristle_force(rates, step)
             else:
                 force = 0.0
             data.qfrc_applied[self.motors] = effort - force
-            twist = STEP * data.qvel[self.gears]
+            twist = step * data.qvel[self.gears]
             data.qfrc_applied[self.gears] = -self.gear_elements.force(twist)
             mujoco.mj_step(self.model, data)
 
-    def _bristle_force(self, rates):
+    def _bristle_force(self, rates, step):
         """Return the friction of LuGre; its bristles are exact over a step of constant rate."""
         end = np.sign(rates) / LUGRE_STIFFNESS
         before = self.bristles
-        decay = np.exp(-STEP * LUGRE_STIFFNESS * np.abs(rates))
+        decay = np.exp(-step * LUGRE_STIFFNESS * np.abs(rates))
         self.bristles = end + (before - end) * decay
         return self.coulomb * (
-            LUGRE_STIFFNESS * self.bristles + LUGRE_DAMPING * (self.bristles - before) / STEP
+            LUGRE_STIFFNESS * self.bristles + LUGRE_DAMPING * (self.bristles - before) / step
         )
 
     def secant_stiffness(self, amplitude, joint=0):
@@ -107,16 +130,27 @@ class MujocoPlant:
         )
 
 
-def model_text(arm, has_frictionloss):
+def chain_frequencies(model):
+    """Return the frequencies of a model without dampers [Hz], in rising order."""
+    data, count = mujoco.MjData(model), model.nv
+    mujoco.mj_forward(model, data)
+    inertia = np.zeros((count, count))
+    for column, unit in zip(inertia, np.eye(count)):
+        mujoco.mj_mulM(model, data, column, unit)
+    squares = eigh(np.diag(model.jnt_stiffness), inertia, eigvals_only=True)
+    return np.sqrt(np.maximum(squares, 0.0)) / (2 * np.pi)
+
+
+def model_text(arm, pieces, has_frictionloss):
     """Return the MJCF of a PlanarArm."""
     lines = [
         '<mujoco><compiler angle="radian"/>'
-        f'<option timestep="{STEP}" gravity="0 0 0" integrator="implicitfast" '
+        '<option gravity="0 0 0" integrator="implicitfast" '
         'iterations="50" tolerance="1e-12"><flag contact="disable"/></option><worldbody>'
     ]
     place = 0.0
     for k, (drive, link) in enumerate(zip(arm.drives, arm.links), start=1):
-        width = link.length / PIECES
+        width = link.length / pieces
         mass = width * link.density
         friction = f'frictionloss="{drive.coulomb}"' if has_frictionloss else ''
         lines.append(
@@ -131,8 +165,8 @@ def model_text(arm, has_frictionloss):
             f'damping="{drive.damping}"/>'
         )
         stiffness = link.EI / width
-        for piece in range(PIECES):
-            is_last = piece == PIECES - 1
+        for piece in range(pieces):
+            is_last = piece == pieces - 1
             length = width / 2 if is_last else width
             # springs stand at the middle of the pieces of the beam
             offset = 0.5 * width if piece == 0 else width
@@ -147,7 +181,7 @@ def model_text(arm, has_frictionloss):
                 f'damping="{stiffness * link.damping_time}"/>'
             )
         place = width / 2
-    lines.append('</body>' * (len(arm.drives) * (PIECES + 2)))
+    lines.append('</body>' * (len(arm.drives) * (pieces + 2)))
     lines.append('</worldbody></mujoco>')
     return ''.join(lines)
 
@@ -170,71 +204,3 @@ def inertial_with_tip(length, mass, tip):
         f'<inertial pos="{centre} 0 0" mass="{total}" '
         f'diaginertia="{1e-3 * turning} {turning} {turning}"/>'
     )
-
-
-def recorded(plant, reference, seconds, gains):
-    """
-    Return the true samples of a plant whose motors follow a reference by a servo.
-
-    :param reference: function from time to positions and rates (joints,).
-    :param gains: stiffness and damping (joints,) of the servo.
-    :returns: times (k,), and columns by name: motor and link positions, mean efforts around each
-        sample, curvatures, and the twist of each gear.
-    """
-    data, joints = plant.data, len(plant.motors)
-    steps, per_servo, per_row = (
-        round(time / STEP) for time in (seconds, SERVO_PERIOD, LOG_PERIOD)
-    )
-    rows = np.empty((steps // per_row + 1, 3 * joints + len(plant.gauges)))
-    efforts = np.empty((steps // per_servo, joints))
-    limit = np.array([drive.effort for drive in plant.arm.drives])
-    gauge_rows = [row for row, _ in plant.gauges.values()]
-    gauge_scales = np.array([scale for _, scale in plant.gauges.values()])
-    for k in range(len(efforts) + 1):
-        step = k * per_servo
-        if step % per_row == 0:
-            motors, twists = data.qpos[plant.motors], data.qpos[plant.gears]
-            rows[step // per_row] = np.concatenate(
-                [motors, motors + twists, twists, data.qpos[gauge_rows] * gauge_scales]
-            )
-        if k == len(efforts):
-            break
-        place, rate = reference(step * STEP)
-        effort = gains[0] * (place - data.qpos[plant.motors])
-        effort += gains[1] * (rate - data.qvel[plant.motors])
-        efforts[k] = np.clip(effort, -limit, limit)
-        plant.advance(efforts[k], per_servo)
-    # mean of the period around each sample
-    per_period = per_row // per_servo
-    padded = np.pad(efforts, ((per_period // 2, per_period), (0, 0)), mode='edge')
-    means = np.array(
-        [padded[k : k + per_period].mean(axis=0) for k in range(0, len(efforts) + 1, per_period)]
-    )
-    columns = {}
-    for j in range(joints):
-        columns[f'motor/joint{j + 1}'] = rows[:, j]
-        columns[f'position/joint{j + 1}'] = rows[:, joints + j]
-        columns[f'twist/joint{j + 1}'] = rows[:, 2 * joints + j]
-        columns[f'effort/joint{j + 1}'] = means[:, j]
-    for k, name in enumerate(plant.gauges):
-        columns[name] = rows[:, 3 * joints + k]
-    return np.arange(len(rows)) * LOG_PERIOD, columns
-
-
-def log_of(
-    times, columns, *, delay=0.0, seed=0, gauge_noise=4e-4, encoder_counts=65536, name='log'
-):
-    """Return the Log that a bench would record: late, in encoder counts, with noisy gauges."""
-    random, turn = np.random.default_rng(seed), 2 * np.pi / encoder_counts
-    out = {}
-    for path, values in columns.items():
-        if path.startswith('twist/'):
-            continue
-        if not path.startswith('effort/'):
-            values = np.interp(times - delay, times, values)
-        if path.startswith(('motor/', 'position/')):
-            values = turn * np.round(values / turn)
-        elif path.startswith('link'):
-            values = values + random.normal(0, gauge_noise, values.size)
-        out[path] = Column(times, values)
-    return Log(name, out, [])

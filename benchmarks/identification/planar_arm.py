@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import flex_robot_sim as frs
 
-PIECES = 24  # rigid pieces of a link
+GAUGE_LENGTH_RATIO = 0.02  # of a gauge, over that of the link
 
 
 class Drive(NamedTuple):
@@ -58,8 +58,8 @@ class PlanarArm:
             }
         return values
 
-    def model(self, *, friction=True, presliding=None, elements=2, gauges=True):
-        """Return the arm for a fit."""
+    def model(self, *, pieces=24, friction=True, presliding=None, modes=2, gauges=True):
+        """Return the arm for a fit; `pieces` of a plant give the places of its gauges."""
         builder, parent = frs.ArmBuilder('planar'), 'base'
         for k, (drive, link) in enumerate(zip(self.drives, self.links), start=1):
             builder.add_beam(
@@ -67,7 +67,7 @@ class PlanarArm:
                 length=link.length,
                 section=frs.SectionStiffness(EIy=1e3 * link.EI, EIz=link.EI, GJ=1e3 * link.EI),
                 mass=link.density * link.length,
-                bending_y=elements,
+                bending_y=modes,
                 bending_z=0,
                 torsion=0,
                 damping_time=link.damping_time,
@@ -89,14 +89,10 @@ class PlanarArm:
                 hysteresis=drive.hysteresis,
             )
             if gauges:
-                for name, place in zip(('root', 'middle'), gauge_stations(link)):
-                    width = link.length / PIECES
+                half = 0.5 * GAUGE_LENGTH_RATIO * link.length
+                for name, place in zip(('root', 'middle'), gauge_stations(link, pieces)):
                     builder.add_flex_sensor(
-                        f'link{k}',
-                        name,
-                        start=place - width / 2,
-                        end=place + width / 2,
-                        plane='xy',
+                        f'link{k}', name, start=place - half, end=place + half, plane='xy'
                     )
             tip = f'tip{k}'
             builder.add_rigid(tip, mass=link.tip_mass)
@@ -105,7 +101,7 @@ class PlanarArm:
         return builder.build()
 
 
-def gauge_stations(link):
-    """Return the stations of the gauges of a link: joints of its chain near root and middle."""
-    width = link.length / PIECES
-    return 1.5 * width, (PIECES // 2 + 0.5) * width
+def gauge_stations(link, pieces):
+    """Return the stations of its gauges: joints of the chain at the root and in the middle."""
+    width = link.length / pieces
+    return 0.5 * width, (pieces // 2 + 0.5) * width
