@@ -16,7 +16,7 @@ EMULATOR = 'emulator'
 LOG_PERIOD_S = 1e-3  # sampling period of the log of a simulated arm
 SIMULATION_STEP_S = 1e-4  # as short as in a fit, because longer steps bias the parameters
 LOST_TIME_WARNING_S = 0.1  # an emulated bench that lost more time prints a note
-KINDS = ('fourier', 'decay', 'sweep', 'multisine')
+KINDS = ('best', 'fourier', 'decay', 'sweep', 'chirp', 'multisine')
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -29,10 +29,13 @@ def add_arguments(parser: ArgumentParser) -> None:
     common.add_robot(parser)
     parser.add_argument(
         '--kind',
-        default='fourier',
+        default='best',
         choices=KINDS,
-        help='fourier: a series optimised for its information; decay: stops '
-        'before rests in which the vibration decays (default: %(default)s)',
+        help='best: the one of the others with the most information in the worst of several '
+        'guesses of stiffness and friction; fourier: a series optimised for its information; '
+        'decay: stops before rests in which the vibration decays; sweep, chirp: a sine of '
+        'increasing frequency, over the band of the arm or from 0.3 to 10 Hz '
+        '(default: %(default)s)',
     )
     parser.add_argument(
         '--free',
@@ -101,6 +104,7 @@ def run(arguments: Namespace) -> int:
         with_noise,
     )
     from flex_robot_sim.identification.experiment_files import open_loop, write_experiment
+    from flex_robot_sim.identification.robust_design import best_experiment
     from flex_robot_sim.identification.simulated_experiment import (
         available_channels,
         simulate_experiment,
@@ -115,18 +119,21 @@ def run(arguments: Namespace) -> int:
     available_channels(arm, arguments.signal)  # refuses signals that no sensor has
     period = max(4e-3, arguments.seconds / 1e4)
     with show_progress('designing the motion'):
-        design = design_experiment(
-            arm,
-            duration=arguments.seconds,
-            period=period,
-            kind=arguments.kind,
-            free=free,
-            pose=arguments.pose,
-            phase_sets=arguments.tries,
-            seed=arguments.seed,
-            for_energy=arguments.for_energy,
-            signals=arguments.signal,
-        )
+        words: dict[str, Any] = {
+            'duration': arguments.seconds,
+            'period': period,
+            'free': free,
+            'pose': arguments.pose,
+            'phase_sets': arguments.tries,
+            'seed': arguments.seed,
+            'signals': arguments.signal,
+        }
+        if arguments.kind == 'best':
+            design = best_experiment(arm, **words)
+        else:
+            design = design_experiment(
+                arm, kind=arguments.kind, for_energy=arguments.for_energy, **words
+            )
         if arguments.size < 1.0:
             design = scaled_design(arm, design, arguments.size, free)
         open_loop_limit = open_loop(arm, design.experiment)
@@ -162,6 +169,8 @@ def _check_arguments(arguments):
         raise UsageError('--tries must be from 1 to 10000.')
     if not 0.0 < arguments.size <= 1.0:
         raise UsageError('--size must be above 0 and at most 1.')
+    if arguments.for_energy and arguments.kind != 'fourier':
+        raise UsageError('--for-energy goes with --kind fourier.')
     if arguments.seed < 0:
         raise UsageError('--seed must be 0 or more.')
     if arguments.play and not arguments.log:

@@ -15,12 +15,14 @@ if TYPE_CHECKING:
     from flex_robot_sim.identification.experiment_design import ExperimentDesign, design_experiment
     from flex_robot_sim.identification.identification import Identification, ParameterEstimate
     from flex_robot_sim.identification.log_file import Log, make_log, read_log
+    from flex_robot_sim.identification.robust_design import best_experiment
 
 __all__ = [
     'ExperimentDesign',
     'Identification',
     'Log',
     'ParameterEstimate',
+    'best_experiment',
     'design_experiment',
     'identify_parameters',
     'make_log',
@@ -35,5 +37,6 @@ if not TYPE_CHECKING:
             'identification.experiment_design': ('ExperimentDesign', 'design_experiment'),
             'identification.identification': ('Identification', 'ParameterEstimate'),
             'identification.log_file': ('Log', 'make_log', 'read_log'),
+            'identification.robust_design': ('best_experiment',),
         },
     )

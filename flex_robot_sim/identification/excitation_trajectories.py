@@ -2,7 +2,8 @@
 Excitation trajectories for identification. Each begins at rest and ends with a rest.
 
     decay       fast moves back and forth, each followed by a rest with free vibration
-    sweep       a sine with increasing frequency
+    sweep       a sine with increasing frequency, over the band of the arm
+    chirp       the same from CHIRP_BAND_HZ, for any arm
     multisine   sines of equal acceleration with the phases of Schroeder (I14)
     fourier     the periodic series of Swevers (I15), with free coefficients
 """
@@ -15,7 +16,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.interpolate import CubicHermiteSpline
 
-KINDS = ('fourier', 'decay', 'sweep', 'multisine')
+KINDS = ('fourier', 'decay', 'sweep', 'chirp', 'multisine')
+CHIRP_BAND_HZ = 0.3, 10.0
 REST_RATIO = 0.15  # share of the final rest, with free vibration, in an experiment
 INITIAL_REST_S = 0.5
 RISE_RATIO = 0.1  # share of the motion with increasing, and with decreasing amplitude
@@ -81,7 +83,12 @@ def excitation_trajectory(
         )
     else:
         inside = np.clip(t, 0.0, duration)
-        if kind == 'sweep':
+        if kind in ('sweep', 'chirp'):
+            band = (
+                band
+                if kind == 'sweep'
+                else (CHIRP_BAND_HZ[0], min(CHIRP_BAND_HZ[1], 0.1 / period))
+            )
             displacements, rates = _sweep(inside, duration, band, joints)
         else:
             frequencies = line_frequencies(duration, band, resonances)

@@ -281,7 +281,7 @@ def design_experiment(  # noqa: C901
     It takes minutes.
 
     :param duration: of the motion [s]; period: between two samples [s].
-    :param kind: 'fourier', 'decay', 'sweep' or 'multisine'.
+    :param kind: 'fourier', 'decay', 'sweep', 'chirp' or 'multisine'.
     :param free: paths of parameters, as of `identify_parameters`.
     :param pose: about which the arm moves, (joints,) [rad, m]; None: the best of several.
     :param phase_sets: number of sets of phases to compare for 'fourier'; seed: of the phases.
