@@ -220,7 +220,7 @@ def test_a_demo_with_its_controller_inside_is_recorded(ended):
     assert '/joint_states' in topics and '/joint_commands' not in topics
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_comparison_runs_both_and_the_shaped_arm_vibrates_less(demo, tmp_path):
     # in each run, two motions and their residual vibration take 7 s; 1 s is for a busy machine
     code, output, _ = demo(
@@ -270,7 +270,13 @@ def test_a_recorded_demo_leaves_a_file_with_all_that_was_sent(ended):
 
 @pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0, reason='only root mounts a small disk')
-@pytest.mark.parametrize('size', ['4k', '256k'], ids=['before it moves', 'while it moves'])
+@pytest.mark.parametrize(
+    'size',
+    [
+        pytest.param('4k', marks=pytest.mark.long, id='before it moves'),
+        pytest.param('256k', id='while it moves'),
+    ],
+)
 def test_a_demo_goes_on_where_its_recording_does_not(demo, tmp_path, size):
     disk = tmp_path / 'disk'
     disk.mkdir()
@@ -294,10 +300,10 @@ def test_a_demo_goes_on_where_its_recording_does_not(demo, tmp_path, size):
 @pytest.mark.parametrize(
     'number, times',
     [
-        (signal.SIGINT, 2),
         (signal.SIGTERM, 1),
-        (signal.SIGHUP, 1),
+        pytest.param(signal.SIGHUP, 1, marks=pytest.mark.long),
         pytest.param(signal.SIGINT, 1, marks=pytest.mark.long),
+        pytest.param(signal.SIGINT, 2, marks=pytest.mark.long),
         pytest.param(signal.SIGTERM, 2, marks=pytest.mark.long),
         pytest.param(signal.SIGHUP, 2, marks=pytest.mark.long),
     ],
