@@ -1,9 +1,9 @@
 """
 The best experiment of all kinds for an arm whose parameters are uncertain.
 
-Each kind of motion uses the limits of the arm fully. The one with the most information in the
-worst of several guesses of the parameters wins. A description rarely has friction, a real drive
-always does: most guesses have it.
+Each kind of motion uses the limits of the arm fully; the optimised series is also designed for
+each guess. The motion with the most information in the worst of these guesses wins. A description
+rarely has friction, a real drive always does: most guesses have it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,10 @@ from flex_robot_sim.identification.experiment_design import (
     design_experiment,
     information,
 )
-from flex_robot_sim.identification.simulated_experiment import simulate_experiment
+from flex_robot_sim.identification.simulated_experiment import (
+    scaled_to_limits,
+    simulate_experiment,
+)
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.assembly import build_arm
 from flex_robot_sim.motion.limits import effort_limits
@@ -59,10 +62,12 @@ def best_experiment(
     free, signals = [*free], [*signals]
     guesses, best, best_rank, count = guesses_of(arm), None, None, 0
     last_error: FlexRobotSimError | None = None
-    for kind in sorted(KINDS, key=lambda kind: kind != POSE_KIND):
+    kinds = [(kind, arm) for kind in sorted(KINDS, key=lambda kind: kind != POSE_KIND)]
+    kinds += [('fourier', guess) for guess in guesses[1:]]
+    for kind, designed_for in kinds:
         try:
             design = design_experiment(
-                arm,
+                designed_for,
                 duration=duration,
                 period=period,
                 kind=kind,
@@ -72,6 +77,9 @@ def best_experiment(
                 seed=seed,
                 signals=signals,
             )
+            if designed_for is not arm:
+                experiment = scaled_to_limits(arm, design.experiment.trajectory, signals)
+                design = design._replace(experiment=experiment)
             found = [_information(guess, design, free, signals) for guess in guesses]
         except FlexRobotSimError as error:
             last_error = error

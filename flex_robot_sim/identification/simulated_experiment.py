@@ -238,8 +238,8 @@ def _kinematic_factors(arm, trajectory):
     displacements = trajectory.position - trajectory.pose
     factors = np.full(len(trajectory.pose), np.inf)
     lower, upper = arm.arrays.lower, arm.arrays.upper
-    middle, half = 0.5 * (lower + upper), 0.5 * LIMIT_MARGIN * (upper - lower)
     with np.errstate(invalid='ignore', divide='ignore'):
+        middle, half = 0.5 * (lower + upper), 0.5 * LIMIT_MARGIN * (upper - lower)
         for limit, extent in (
             (middle + half - trajectory.pose, displacements.max(axis=0)),
             (trajectory.pose - middle + half, -displacements.min(axis=0)),

@@ -60,18 +60,19 @@ def found():
 
 @pytest.mark.slow
 def test_no_kind_is_better_in_its_worst_guess():
-    arm, ranks = frs.load('single_link'), {}
-    for kind in KINDS:
-        design = design_experiment(arm, kind=kind, **WORDS)
-        ranks[kind] = max(
+    arm = frs.load('single_link')
+
+    def rank(design):
+        trajectory = design.experiment.trajectory
+        return max(
             design._replace(
-                information=information(
-                    guess, simulate_experiment(guess, design.experiment.trajectory)
-                )
+                information=information(guess, simulate_experiment(guess, trajectory))
             ).rank()
             for guess in guesses_of(arm)
         )
-    assert found().experiment.trajectory.kind == min(ranks, key=ranks.__getitem__)
+
+    best = rank(found())
+    assert all(best <= rank(design_experiment(arm, kind=kind, **WORDS)) for kind in KINDS)
 
 
 @pytest.mark.slow
