@@ -22,5 +22,7 @@ def test_small_benchmark_has_its_keys_and_small_errors(monkeypatch):
         'wrong_start',
         'excitation_gain',
         'seconds',
+        'parameter_errors',
+        'excitation_scatter',
         'real_data',
     }

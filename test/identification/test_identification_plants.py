@@ -1,0 +1,80 @@
+"""The plants of `flexsim benchmark identify` have the parameters that they claim."""
+
+import importlib
+
+import numpy as np
+import pytest
+from project_files import ROOT
+
+import flex_robot_sim as frs
+
+pytest.importorskip('mujoco')
+
+
+@pytest.fixture
+def plants(monkeypatch):
+    """Return the modules of the plants by name."""
+    monkeypatch.syspath_prepend(str(ROOT))
+    names = 'planar_arm', 'mujoco_plant', 'own_plant', 'bench_log'
+    return {name: importlib.import_module(f'benchmarks.identification.{name}') for name in names}
+
+
+def arm_of(plants, *, rotor=0.05, stiffness=400.0, coulomb=0.0, hysteresis=0.0, tip=0.25):
+    planar = plants['planar_arm']
+    drive = planar.Drive(rotor, stiffness, 0.3, coulomb, 0.0, hysteresis, 6.0)
+    return planar.PlanarArm((drive,), (planar.Link(0.6, 20.0, 0.3, 4e-4, tip),))
+
+
+def test_frequencies_of_the_chain_are_those_of_a_clamped_beam(plants):
+    # a heavy rotor and a stiff gear clamp the beam: (1.8751 / L)^2 sqrt(EI / density)
+    arm = arm_of(plants, rotor=1e6, stiffness=1e9, tip=1e-9)
+    found = plants['mujoco_plant'].chain_frequencies(
+        plants['mujoco_plant'].MujocoPlant(arm, pieces=24).model
+    )[1]
+    expected = (1.8751040687 / 0.6) ** 2 * np.sqrt(20.0 / 0.3) / (2 * np.pi)
+    assert found == pytest.approx(expected, rel=2e-3)
+
+
+def test_frequencies_of_the_chain_are_those_of_the_model(plants):
+    arm = arm_of(plants)
+    chain = plants['mujoco_plant'].MujocoPlant(arm, pieces=24)
+    found = plants['mujoco_plant'].chain_frequencies(chain.model)[1:3]
+    model = frs.modes(arm.model(modes=6), [0.0], joints='free').frequencies[1:3]
+    assert found == pytest.approx(model, rel=2e-3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize('friction', ['slip', 'lugre', 'frictionloss'])
+def test_effort_at_constant_speed_is_the_dry_friction(plants, friction):
+    arm = arm_of(plants, coulomb=0.3)
+    plant, efforts = plants['mujoco_plant'].MujocoPlant(arm, friction, pieces=4), []
+    effort = np.zeros(1)
+    for k in range(1500):
+        error = 0.2 * k * 1e-3 - plant.motor_positions
+        effort = 100.0 * error + 8.0 * (0.2 - plant.motor_rates)
+        plant.advance(effort)
+        efforts.append(effort[0])
+    assert np.mean(efforts[-500:]) == pytest.approx(0.3, rel=0.01)
+
+
+def test_gear_loses_the_energy_of_its_hysteresis(plants):
+    arm = arm_of(plants, hysteresis=0.1)
+    plant = plants['mujoco_plant'].MujocoPlant(arm, pieces=4)
+    elements, amplitude = plant.gear_elements, 0.3 * 6.0 / 400.0
+    turn = amplitude * np.sin(np.linspace(0.0, 4 * np.pi, 4001))
+    forces = np.array([elements.force(np.array([d]))[0] for d in np.diff(turn)])
+    loss = (forces * np.diff(turn))[2000:].sum()
+    assert loss / (0.5 * 400.0 * amplitude**2) == pytest.approx(0.1, rel=0.1)
+
+
+def test_log_is_late_and_rounded_to_encoder_counts(plants):
+    bench_log = plants['bench_log']
+    plant = plants['own_plant'].OwnPlant(arm_of(plants))
+    times, columns = bench_log.recorded(
+        plant, lambda t: (np.array([0.1 * t]), np.array([0.1])), 0.4, (50.0, 4.0)
+    )
+    log = bench_log.log_of(times, columns, delay=0.01)
+    motor, count = log.columns['motor/joint1'].values, 2 * np.pi / 65536
+    assert (abs(motor / count - np.round(motor / count)) < 1e-9).all()
+    assert motor[5:] == pytest.approx(columns['motor/joint1'][:-5], abs=count)
+    assert 'twist/joint1' not in log.columns
