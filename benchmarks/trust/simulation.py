@@ -55,6 +55,38 @@ def _energy_balance(seed):
     return Case(abs(energy.balance) / (through + 1e-5), {'trees': 1, 'steps': steps})
 
 
+def _gear_loop(seed):
+    """Turn a gear with random springs that slip: the work of a cycle is the area of its loops."""
+    rng = np.random.default_rng(seed)
+    count = int(rng.integers(1, 5))
+    springs = rng.uniform(50.0, 500.0, count)
+    slips = 10.0 ** rng.uniform(-3.5, -2.2, count)  # deflections at which they slip [rad]
+    builder = frs.ArmBuilder().add_rigid('arm', mass=1.0, inertia=[1e-3] * 3)
+    # a stiff spring holds the link, so that the gear twists by nearly the motion of its motor
+    builder.add_joint('hinge', parent='base', child='arm', spring_stiffness=1e5)
+    builder.add_gear(
+        'hinge', rotor_inertia=0.1, stiffness=1e3, slip=np.transpose([springs, springs * slips])
+    )
+    simulation = frs.Simulation(builder.build())
+    rate, amplitude = 2 * np.pi * 0.5, rng.uniform(2e-3, 1e-2)
+    simulation.prescribe(
+        'hinge', lambda t: (amplitude * np.sin(rate * t), amplitude * rate * np.cos(rate * t))
+    )
+    steps, twists = 2000, []
+    simulation.step(steps)
+    before = simulation.energy().work
+    for _ in range(steps):
+        simulation.step()
+        twists.append(np.ptp(simulation.q))
+    reached = max(twists)
+    area = 4 * (springs * slips * np.maximum(reached - slips, 0.0)).sum()
+    largest = 0.5 * (1e3 + springs.sum()) * reached**2
+    return Case(
+        abs(simulation.energy().work - before - area) / max(area, 0.01 * largest),
+        {'cycles': 1, 'springs': count},
+    )
+
+
 def _explicit_energy(seed):
     """Release a damped tree without stops; explicit schemes take half of their longest step."""
     rng = np.random.default_rng(seed)
@@ -113,6 +145,10 @@ CHECKS = {
     'energy_balance': Check(
         'work less dissipated and stored energy under jumping efforts, over the energy flow',
         1e-4, 200, 3, _energy_balance,
+    ),
+    'gear_loops': Check(
+        'work of a gear with random springs that slip in a cycle, areas of the loops',
+        1e-4, 200, 3, _gear_loop,
     ),
     'batch_and_single': Check(
         'numbers in which members of a batch and single simulations differ',
