@@ -97,6 +97,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> int:
     """Carry out the command."""
     import flex_robot_sim as frs
+    from flex_robot_sim.identification.bench_log import GAUGE_CUTOFF_HZ
     from flex_robot_sim.identification.calibration_priors import (
         gauge_notes,
         known_numbers,
@@ -105,11 +106,7 @@ def run(arguments: Namespace) -> int:
     )
     from flex_robot_sim.identification.identify import identify
     from flex_robot_sim.identification.imu import refuse_unknown_links
-    from flex_robot_sim.identification.log_file import (
-        GAUGE_CUTOFF_HZ,
-        calibration_of_logs,
-        read_log,
-    )
+    from flex_robot_sim.identification.log_file import calibration_of_logs, read_log
     from flex_robot_sim.identification.prediction import Filter, Setup
     from flex_robot_sim.identification.sequences import make_data_set
     from flex_robot_sim.model.assembly import build_arm

@@ -250,12 +250,13 @@ def _servo(arguments, arm):
 def _from_log(arguments):
     """Return summary, cases, candidates, row of the best one, and the spectrum, of a recording."""
     from flex_robot_sim.analysis.recorded_vibration import resonances
-    from flex_robot_sim.analysis.vibration_log import read_samples
     from flex_robot_sim.shaping.shaper_comparison import ModeCase, compare_shapers
+    from flex_robot_sim.shaping.vibration_log import read_samples
 
     if arguments.pose or arguments.payload or arguments.servo:
         raise UsageError('--pose, --payload and --servo are about a URDF.')
-    rate, samples, names = read_samples(arguments.log, arguments.column, arguments.rate)
+    with show_progress('reading'):
+        rate, samples, names, notes = read_samples(arguments.log, arguments.column, arguments.rate)
     with show_progress('looking for resonances'):
         found, spectrum = resonances(rate, samples)
     uncertainty = arguments.uncertainty
@@ -274,6 +275,7 @@ def _from_log(arguments):
         'rate': rate,
         'columns': names,
         'samples': len(samples),
+        'notes': notes,
         'uncertainty': uncertainty,
         'tolerance': arguments.tolerance,
         'allowed_vibration': arguments.allowed,
@@ -302,6 +304,7 @@ def _as_text(summary):
             f'{summary["source"]}: {summary["samples"]} samples of '
             f'{", ".join(summary["columns"])} at {summary["rate"]:.6g} Hz'
         )
+        yield from (f'  note: {note}' for note in summary['notes'])
         for row in summary['resonances']:
             yield (
                 f'  vibrates at {row["frequency"]:.4g} Hz (+-{row["frequency_deviation"]:.1g}), '

@@ -6,7 +6,7 @@ from refusals import refusal
 from scipy.signal import butter, cont2discrete, lfilter, sosfiltfilt
 
 from flex_robot_sim.analysis.recorded_vibration import _Band, _quartile, resonances
-from flex_robot_sim.analysis.vibration_log import read_samples
+from flex_robot_sim.shaping.vibration_log import read_samples
 from flex_robot_sim.util.exceptions import UsageError
 
 pytestmark = pytest.mark.slow
@@ -139,14 +139,14 @@ def test_log_with_uneven_times_gives_the_same_frequency(tmp_path):
     after = np.maximum(t - 1.0, 0.0)
     y = np.exp(-0.4 * after) * np.sin(2 * np.pi * 3.0 * after)
     log = write(tmp_path / 'log.csv', ['time', 'x'], zip(t, y))
-    rate, samples, names = read_samples(log)
+    rate, samples, names, _ = read_samples(log)
     assert names == ['x'] and rate == pytest.approx(RATE, rel=1e-3)
     assert resonances(rate, samples)[0][0].frequency == pytest.approx(3.0, rel=0.01)
 
 
 def test_columns_and_rate_are_selectable(tmp_path):
     log = write(tmp_path / 'log.csv', ['x', 'y', 'z'], [(k, 2 * k, 3 * k) for k in range(200)])
-    rate, samples, names = read_samples(log, ['z', 'y'], 50.0)
+    rate, samples, names, _ = read_samples(log, ['z', 'y'], 50.0)
     assert (rate, names) == (50.0, ['y', 'z'])
     assert (samples[3] == [6.0, 9.0]).all()
 
@@ -165,13 +165,17 @@ ROWS = [(k / 100, k % 3) for k in range(200)]
         (': has no column "time". Add one [s], or give --rate [Hz].', 'x,y', ROWS),
         (': has no column but the time. Record a vibration.', 'time', [(k,) for k in range(200)]),
         (
-            ':11: the time does not rise. Sort the log, or give one recording at a time.',
+            ': the time does not rise after row 9. Sort the log, or give one recording at a time.',
             'time,x',
             [*ROWS[:9], (0.0, 1), *ROWS[9:]],
         ),
         (':11: is not 2 numbers. Mend or remove this line.', 'time,x', [*ROWS[:9], ('a', 1)]),
         (':11: is not 2 numbers. Mend or remove this line.', 'time,x', [*ROWS[:9], (1.0, 2, 3)]),
-        (':11: is not finite. Mend or remove this line.', 'time,x', [*ROWS[:9], ('nan', 1)]),
+        (
+            ': "x" is no number in row 10, and in 1 rows. Mend or remove them.',
+            'time,x',
+            [*ROWS[:9], ('nan', 1), *ROWS[10:]],
+        ),
     ],
 )
 def test_an_invalid_log_is_rejected(tmp_path, message, header, rows):
@@ -182,10 +186,10 @@ def test_an_invalid_log_is_rejected(tmp_path, message, header, rows):
 def test_an_unknown_column_is_rejected(tmp_path):
     log = write(tmp_path / 'log.csv', ['time', 'x'], ROWS)
     message = refusal(UsageError, read_samples, log, columns=['z'])
-    assert message == f'{log}: has no column "z". Known: time, x.'
+    assert message == f'{log}: has no column "z". Known: x.'
 
 
 def test_a_missing_file_is_rejected(tmp_path):
     assert refusal(UsageError, lambda: read_samples(tmp_path / 'no.csv')) == (
-        f'{tmp_path}/no.csv: cannot be read: No such file or directory. Give a CSV file.'
+        f'{tmp_path}/no.csv: cannot be read: No such file or directory. Give a CSV or MCAP file.'
     )

@@ -19,12 +19,13 @@ import flex_robot_sim as frs
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.cli import main
 from flex_robot_sim.cli.identify import _free_of_bench
+from flex_robot_sim.identification.bench_log import _resting_rows
 from flex_robot_sim.identification.calibration_priors import (
     known_numbers,
     near_known,
     with_stepper,
 )
-from flex_robot_sim.identification.log_file import _resting_rows, calibration_of_logs
+from flex_robot_sim.identification.log_file import calibration_of_logs
 from flex_robot_sim.identification.parameters import Unknown
 from flex_robot_sim.model.assembly import build_arm
 from flex_robot_sim.rig.bench.bench import Bench

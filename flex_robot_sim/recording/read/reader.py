@@ -1,0 +1,61 @@
+"""One reader for all recordings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from flex_robot_sim.recording.read import delimited, mcap
+from flex_robot_sim.recording.read.columns import Column, Recording
+from flex_robot_sim.recording.read.stamp_repair import with_repaired_stamps
+from flex_robot_sim.recording.read.text_chunks import HEAD_BYTES
+from flex_robot_sim.util.exceptions import UsageError
+
+FORMATS = mcap, delimited
+
+
+def read_recording(path: str | Path, *, rate: float | None = None) -> Recording:
+    """
+    Return the Recording in a file or folder of any known format; UsageError if it is invalid.
+
+    :param rate: of the samples [Hz]; default: by their stamps.
+    """
+    path = Path(path)
+    head = read_head(path)
+    for reader in FORMATS:
+        if reader.sniff(path, head):
+            recording = reader.read(path)
+            break
+    else:
+        raise UsageError(f'{path}: cannot be read: no text. Give a CSV or MCAP file.')
+    if rate is not None:
+        return _with_rate(recording, rate)
+    return with_repaired_stamps(recording) if recording.has_times else recording
+
+
+def read_head(path: Path) -> bytes:
+    """Return the first bytes of a file, none of a folder; UsageError if it cannot be read."""
+    if path.is_dir():
+        return b''
+    try:
+        with open(path, 'rb') as file:
+            return file.read(HEAD_BYTES)
+    except (OSError, ValueError) as error:
+        raise UsageError(
+            f'{path}: cannot be read: {getattr(error, "strerror", None) or error}. '
+            'Give a CSV or MCAP file.'
+        ) from error
+
+
+def _with_rate(recording, rate):
+    """Return a Recording whose samples are evenly spaced at a rate [Hz]."""
+    sizes = {column.values.size for column in recording.columns.values()}
+    times = {size: np.arange(size) / rate for size in sizes}
+    return recording._replace(
+        columns={
+            name: Column(times[column.values.size], column.values)
+            for name, column in recording.columns.items()
+        },
+        has_times=True,
+    )

@@ -1,0 +1,135 @@
+"""Samples of a recorded vibration, evenly spaced in time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from flex_robot_sim.recording.read.columns import Column
+from flex_robot_sim.recording.read.reader import read_recording
+from flex_robot_sim.util.exceptions import UsageError
+
+MIN_SAMPLES = 128  # of a log
+MAX_PERIOD_DEVIATION = 0.02  # relative; with larger ones, samples are interpolated
+MIN_GAP_PERIODS = 5.0  # a longer gap between samples ends a part of a log
+MAX_LISTED = 12  # columns in a message
+
+
+class VibrationLog(NamedTuple):
+    """Even samples of a recorded vibration."""
+
+    rate: float  # [Hz]
+    samples: np.ndarray  # (k, n)
+    names: list[str]  # (n,)
+    notes: list[str]
+
+
+def read_samples(
+    path: str | Path, columns: Sequence[str] = (), rate: float | None = None
+) -> VibrationLog:
+    """
+    Return the VibrationLog in a file of any format that `read_recording` knows.
+
+    :param columns: names of those to use; default: all, if they have the same times.
+    :param rate: of the samples [Hz]; default: by their times.
+    """
+    if rate is not None and not 0.0 < rate < np.inf:
+        raise UsageError('--rate must be above 0 and finite [Hz].')
+    recording = read_recording(path, rate=rate)
+    found, notes = recording.columns, recording.notes
+    for name in columns:
+        if name not in found:
+            raise UsageError(f'{path}: has no column "{name}". Known: {_listed(found)}.')
+    used = {name: found[name] for name in found if not columns or name in columns}
+    if not used:
+        raise UsageError(f'{path}: has no column but the time. Record a vibration.')
+    if not recording.has_times:
+        raise UsageError(f'{path}: has no column "time". Add one [s], or give --rate [Hz].')
+    if len({id(column.time) for column in used.values()}) > 1 and not columns:
+        raise UsageError(
+            f'{path}: has columns with different times. Name some by --column: {_listed(found)}.'
+        )
+    used = {name: _without_invalid_ends(path, name, used[name], notes) for name in used}
+    return _even(str(path), used, rate, notes)
+
+
+def _listed(columns):
+    names = [*columns]
+    return ', '.join(names[:MAX_LISTED]) + (' ...' if len(names) > MAX_LISTED else '')
+
+
+def _without_invalid_ends(path, name, column, notes):
+    """Return a column without the part at either end in which it is no number."""
+    valid = np.flatnonzero(np.isfinite(column.values))
+    if not valid.size:
+        raise UsageError(f'{path}: "{name}" has no numbers. Remove it, or give --column.')
+    begin, end = valid[0], valid[-1] + 1
+    if begin or end < column.values.size:
+        notes.append(
+            f'{path}: "{name}" is invalid in the first {begin} and the last '
+            f'{column.values.size - end} rows, which are left out'
+        )
+    invalid = np.flatnonzero(
+        ~np.isfinite(column.values[begin:end]) | ~np.isfinite(column.time[begin:end])
+    )
+    if invalid.size:
+        raise UsageError(
+            f'{path}: "{name}" is no number in row {begin + invalid[0] + 1}, and in '
+            f'{invalid.size} rows. Mend or remove them.'
+        )
+    return Column(column.time[begin:end], column.values[begin:end])
+
+
+def _even(path, used, rate, notes):
+    """Return the VibrationLog of finite columns."""
+    begin = max(column.time[0] for column in used.values())
+    end = min(column.time[-1] for column in used.values())
+    times = next(iter(used.values())).time
+    times = times[(times >= begin) & (times <= end)]
+    steps = np.diff(times)
+    if not (steps > 0.0).all():
+        raise UsageError(
+            f'{path}: the time does not rise after row {np.flatnonzero(steps <= 0.0)[0] + 1}. '
+            'Sort the log, or give one recording at a time.'
+        )
+    if rate is None:
+        times = _longest_part(path, times, notes)
+    if times.size < MIN_SAMPLES:
+        raise UsageError(
+            f'{path}: has {times.size} samples. Record at least {MIN_SAMPLES}, and '
+            'several seconds of vibration.'
+        )
+    step = float((times[-1] - times[0]) / (times.size - 1))
+    even_times = times[0] + step * np.arange(times.size)
+    is_even = np.abs(np.diff(times) - step).max() <= MAX_PERIOD_DEVIATION * step
+    samples = np.column_stack(
+        [_sampled(column, times if is_even else even_times) for column in used.values()]
+    )
+    return VibrationLog(1 / step if rate is None else rate, samples, [*used], notes)
+
+
+def _longest_part(path, times, notes):
+    """Return the longest part of times without a gap."""
+    steps = np.diff(times)
+    if not steps.size:
+        return times
+    gaps = np.flatnonzero(steps > MIN_GAP_PERIODS * np.median(steps)) + 1
+    if not gaps.size:
+        return times
+    part = max(np.split(times, gaps), key=len)
+    notes.append(
+        f'{path}: has {gaps.size} gaps, the longest of {steps.max():.3g} s; the longest part '
+        f'without one, from {part[0] - times[0]:.4g} to {part[-1] - times[0]:.4g} s, is used'
+    )
+    return part
+
+
+def _sampled(column, times):
+    """Return the values of a column at times; interpolate only between its samples."""
+    rows = np.searchsorted(column.time, times)
+    if (column.time[np.minimum(rows, column.time.size - 1)] == times).all():
+        return column.values[rows]
+    return np.interp(times, *column)
