@@ -25,11 +25,14 @@ from flex_robot_sim.identification.imu import (
     unknown_links,
 )
 from flex_robot_sim.identification.log_file import Column, Log
+from flex_robot_sim.identification.log_span import common_times, without_invalid_ends
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.util.exceptions import UsageError
 from flex_robot_sim.util.summary import summarized
 
 MIN_GAP_PERIODS = 5.0  # a longer gap between samples splits a log
+MIN_JUMP_PERIODS = 2.5  # a longer gap also splits a log, if there are few of them
+MAX_JUMPS = 8  # of a log that is split there; with more, samples are missing at random
 MIN_DURATION_S = 1.0  # of a sequence
 MIN_SAMPLES = 64  # of a sequence
 MAX_PERIOD_CHANGE = 0.2  # relative change of the sampling period along a log
@@ -118,11 +121,12 @@ def make_data_set(
         signals = [f'{side}/{name}' for name, side in zip(names, sides) if side]
         signals += [f'effort/{name}' for name, side in zip(names, sides) if side and has_efforts]
         signals = [*dict.fromkeys([*signals, *channels])]
+        log = without_invalid_ends(log, signals, notes)
         for name in signals:
             _check_column(log, name)
         _check_units(log, arm, sides)
         _check_gravity(log, arm)
-        grid = log.columns[signals[0]].time
+        grid = common_times(log, signals)
         for time in _gapless_grids(log, grid, notes):
             positions, velocities = _drive_motion(log, arm, sides, time, has_efforts)
             efforts = sharpened(
@@ -328,7 +332,9 @@ def _gapless_grids(log, time, notes):
     """Yield even time grids of the parts without gaps."""
     steps = np.diff(time)
     period = float(np.median(steps))
-    gaps = np.flatnonzero(steps > MIN_GAP_PERIODS * period)
+    gaps = np.flatnonzero(steps > MIN_JUMP_PERIODS * period)
+    if gaps.size > MAX_JUMPS:
+        gaps = np.flatnonzero(steps > MIN_GAP_PERIODS * period)
     if gaps.size:
         notes.append(
             f'{log.path}: {gaps.size} gaps, the longest of {steps[gaps].max():.3g} s after '

@@ -102,6 +102,34 @@ def test_a_log_with_a_gap_is_split_there_and_reports_it():
     ]
 
 
+def test_a_clock_that_jumps_by_three_periods_splits_the_log():
+    jumped = TIME + np.where(TIME < 2, 0.0, 3 * 0.004)
+    data = make_data_set([log_of(time=jumped)], ARM)
+    assert [row.time.size for row in data.sequences] == [500, 500]
+    assert data.notes == [
+        'run.csv: 1 gaps, the longest of 0.016 s after 1.996 s; the log is cut there'
+    ]
+
+
+def test_a_log_with_many_lost_samples_is_one_sequence():
+    keep = np.ones(TIME.size, bool)
+    keep[np.r_[50:950:60, 51:950:60]] = False
+    data = make_data_set([log_of(time=TIME[keep])], ARM)
+    assert len(data.sequences) == 1 and not data.notes
+
+
+def test_the_part_before_a_gauge_is_valid_is_left_out():
+    root = np.where(TIME < 0.5, np.nan, 0.8 * (WAVE + 0.3 * np.sin(17 * TIME)))
+    data = make_data_set([log_of(arm__root=root)], ARM)
+    (sequence,) = data.sequences
+    assert data.notes == ['run.csv: "arm/root" is invalid for the first 0.5 s, which are left out']
+    assert 0.49 < sequence.time[0] <= 0.5
+    at = np.searchsorted(TIME, sequence.time[1:] - 1e-9)
+    np.testing.assert_allclose(sequence.measured[1:, 1], root[at], atol=1e-9)
+    position = log_of().columns['position/motor'].values[at]
+    np.testing.assert_allclose(sequence.measured[1:, 0], position, atol=1e-9)
+
+
 def test_columns_of_a_csv_are_assigned_and_scaled(tmp_path):
     path = tmp_path / 'bench.csv'
     with open(path, 'w', newline='') as file:

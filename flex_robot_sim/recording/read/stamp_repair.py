@@ -72,11 +72,13 @@ def _repeat_values(recording, names, repeated):
 def _ungridded(path, time, steps, notes):
     """Return even times if stamps without repeats are rounded to a grid, else `time`."""
     period = float(np.median(steps))
-    clusters, counts = np.unique(np.round(steps / (0.01 * period)), return_counts=True)
+    rounded = np.round(steps / (0.01 * period))
+    clusters, counts = np.unique(rounded, return_counts=True)
     if clusters.size < 2:
         return time
     common = np.argsort(counts)[::-1][:2]
-    tick = float(abs(clusters[common[0]] - clusters[common[1]])) * 0.01 * period
+    short, long = (float(np.median(steps[rounded == clusters[k]])) for k in sorted(common))
+    tick = long - short
     ratios = counts[common] / steps.size
     if (
         ratios.sum() < 1 - MIN_STEP_RATIO
