@@ -51,7 +51,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         action='append',
         default=[],
         metavar='SIGNAL=HZ',
-        help='a low-pass of second order between this sensor and the log',
+        help='a low-pass of second order between this sensor and the log: HZ (Butterworth), '
+        'HZ,ZETA, or the coefficients b0,b1,b2,a1,a2 at the rate of the log',
     )
     parser.add_argument(
         '--by',
@@ -107,7 +108,8 @@ def run(arguments: Namespace) -> int:
     from flex_robot_sim.identification.identify import identify
     from flex_robot_sim.identification.imu import refuse_unknown_links
     from flex_robot_sim.identification.log_file import calibration_of_logs, read_log
-    from flex_robot_sim.identification.prediction import Filter, Setup
+    from flex_robot_sim.identification.low_pass import Filter, parse_filters
+    from flex_robot_sim.identification.prediction import Setup
     from flex_robot_sim.identification.sequences import make_data_set
     from flex_robot_sim.model.assembly import build_arm
     from flex_robot_sim.rig.calibration.file import read_calibration
@@ -155,12 +157,13 @@ def run(arguments: Namespace) -> int:
     omits_delay = is_at_rest and 'delay' in free
     if bench is not None and (omits_delay or not free or is_at_rest and 'sensors' in free):
         free = _free_of_bench(arm, free, gauges, data.has_efforts, bool(arguments.calibration))
+    period = max(row.period for row in data.sequences)
     setup = Setup(
         with_known(model.description, calibrated),
         data,
         arguments.coupling,
         tuple(arguments.gravity),
-        {**gauges, **_filters(arguments.filter, data)},
+        {**gauges, **parse_filters(arguments.filter, data.channels, period)},
         time_step=arguments.time_step,
     )
     screen = Screen()
@@ -270,29 +273,6 @@ def _free_of_bench(arm, free, gauges, has_efforts, is_calibrated):
         if word != 'delay'
         for path in (gains if word == 'sensors' else [word])
     ]
-
-
-def _filters(words, data):
-    from flex_robot_sim.identification.prediction import Filter
-
-    filters = {}
-    for word in words:
-        name, _, frequency = word.partition('=')
-        if name not in data.channels:
-            raise UsageError(
-                f'--filter {word}: no signal "{name}". Known: {", ".join(data.channels)}.'
-            )
-        try:
-            filters[name] = Filter(float(frequency))
-        except ValueError as error:
-            raise UsageError(f'--filter {word}: write SIGNAL=HZ.') from error
-        half = 0.5 / max(row.period for row in data.sequences)
-        if not 0.0 < filters[name].frequency < half:
-            raise UsageError(
-                f'--filter {word}: must be above 0 and below {half:g} Hz, half the '
-                'rate of the log.'
-            )
-    return filters
 
 
 def _finite_or_none(value):

@@ -12,7 +12,6 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from scipy.signal import butter, sosfilt, sosfilt_zi
 
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.analysis.jacobians import jacobian
@@ -32,6 +31,7 @@ from flex_robot_sim.dynamics.tracking_run import (
     advance_tracking,
 )
 from flex_robot_sim.identification.imu import imu_channel, imu_readings, rates_along
+from flex_robot_sim.identification.low_pass import DiscreteFilter, Filter
 from flex_robot_sim.identification.sequences import DataSet, Sequence, noise_of, shifted
 from flex_robot_sim.model.arm_model import ArmModel, make_workspace
 from flex_robot_sim.model.assembly import GRAVITY, build_arm
@@ -49,17 +49,6 @@ DEFAULT_EXTRA_MODES = 1  # bending modes of each segment in addition to those de
 ARM_CACHE_SIZE = 64
 
 
-class Filter(NamedTuple):
-    """A Butterworth low-pass filter between a sensor and its log."""
-
-    frequency: float  # [Hz]
-    order: int = 2
-
-    def passes(self, frequency: np.ndarray) -> np.ndarray:
-        """Return the share of the power that the filter passes at frequencies [Hz]."""
-        return 1 / (1 + (frequency / self.frequency) ** (2 * self.order))
-
-
 @dataclass(frozen=True, eq=False)
 class Setup:
     """Simulation of a log: robot, data, and settings of the model."""
@@ -68,7 +57,7 @@ class Setup:
     data: DataSet
     coupling: str = 'shortening'
     gravity: tuple[float, ...] = tuple(GRAVITY)
-    filters: Mapping[str, Filter] | None = None  # by channel
+    filters: Mapping[str, Filter | DiscreteFilter] | None = None  # by channel
     pull: float | None = None  # frequency of the soft servo [Hz]; None: automatic
     time_step: float | None = None  # of the simulation, at most [s]; None: by the log
     finer: int | None = None  # additional bending modes; None: by the log
@@ -378,7 +367,7 @@ def channels_of(
     channels = _delayed(values, rates, delay / period, period)
     for k, name in enumerate(names):
         if setup.filters and name in setup.filters:
-            channels[:, k] = _filtered(channels[:, k], setup.filters[name], period)
+            channels[:, k] = setup.filters[name].filtered(channels[:, k], period)
     channels[motion.reached :] = np.nan
     return channels
 
@@ -397,8 +386,3 @@ def _delayed(values, rates, delay_samples, period):
         + s**2 * (3 - 2 * s) * b
         + s**2 * (s - 1) * vb
     )
-
-
-def _filtered(values, low_pass, period):
-    sections = butter(low_pass.order, low_pass.frequency, fs=1 / period, output='sos')
-    return sosfilt(sections, values, zi=values[0] * sosfilt_zi(sections))[0]

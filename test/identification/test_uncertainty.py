@@ -6,7 +6,7 @@ from scipy.signal import butter, lfilter, sosfilt
 from scipy.stats import binom
 
 from flex_robot_sim.identification.fit import Fit
-from flex_robot_sim.identification.prediction import Filter
+from flex_robot_sim.identification.low_pass import Filter
 from flex_robot_sim.identification.uncertainty import (
     block_edges,
     explainable,
