@@ -17,7 +17,7 @@ from flex_robot_sim.description.links import JointFriction, Link
 from flex_robot_sim.description.robot import RobotDescription
 from flex_robot_sim.description.robot_parameters import parameters_of, with_parameters
 from flex_robot_sim.identification.identification import Identification
-from flex_robot_sim.identification.parameters import Unknown
+from flex_robot_sim.identification.unknown import Unknown
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.rig.bench.motors import stepper_stiffness
 from flex_robot_sim.rig.bench.parts import SLIDE, TURN

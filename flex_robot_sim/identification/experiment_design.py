@@ -22,7 +22,7 @@ from flex_robot_sim.identification.excitation_trajectories import (
 )
 from flex_robot_sim.identification.fit import Problem
 from flex_robot_sim.identification.log_file import Log
-from flex_robot_sim.identification.parameters import Unknown, unknowns_of
+from flex_robot_sim.identification.parameters import unknowns_of
 from flex_robot_sim.identification.prediction import Setup, soft_servo
 from flex_robot_sim.identification.sequences import DataSet
 from flex_robot_sim.identification.simulated_experiment import (
@@ -31,6 +31,7 @@ from flex_robot_sim.identification.simulated_experiment import (
     scaled_to_limits,
     simulate_experiment,
 )
+from flex_robot_sim.identification.unknown import Unknown
 from flex_robot_sim.model.arguments import expect_arm, expect_one_of, number_or_nan, whole
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.util.exceptions import FlexRobotSimError, SettingError, UsageError, shortened

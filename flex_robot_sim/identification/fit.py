@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import least_squares
 
-from flex_robot_sim.identification.parameters import Unknown
+from flex_robot_sim.identification.drive_terms import DRIVE_KINDS, driven
 from flex_robot_sim.identification.prediction import (
     DEFAULT_EXTRA_MODES,
     MAX_STEP_S,
@@ -27,7 +27,16 @@ from flex_robot_sim.identification.prediction import (
     move,
     soft_servo,
 )
+from flex_robot_sim.identification.sensor_terms import (
+    LINEAR_KINDS,
+    SENSOR_KINDS,
+    rate_signs,
+    read,
+    reading_matrix,
+    slope,
+)
 from flex_robot_sim.identification.sequences import Sequence, noise_of
+from flex_robot_sim.identification.unknown import Unknown
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.util.exceptions import FlexRobotSimError, UsageError
 from flex_robot_sim.util.summary import summarized
@@ -42,7 +51,7 @@ WEIGHTING_EVALUATIONS = 2  # evaluations per iteration of the weights
 TOLERANCE = 1e-7  # relative reduction of the cost in the last step
 WEIGHTING_TOLERANCE = 1e-3  # the same, while the weights still change
 BOUND_MARGIN = 1e-9  # distance of the start point from the bounds
-WITHOUT_SIMULATION = ('gain', 'offset')
+WITHOUT_SIMULATION = SENSOR_KINDS
 LOG_PARTS = 24  # parts of a log with separate residual levels
 MOTION_CACHE_SIZE = 4  # points with cached simulations
 SLOPE_CACHE_SIZE = 2  # points with cached slopes
@@ -104,6 +113,7 @@ class Problem:
             [unknown.kind in output_only for unknown in self.unknowns]
             + [False] * (self.size - len(self.unknowns))
         )
+        self._signs = rate_signs(self.sequences)
         self._motions: dict[bytes, tuple[ArmModel, list[SimulatedMotion]]] = {}
         self._slopes: list[tuple[np.ndarray, np.ndarray]] = []  # points and slopes
         self._is_relative = np.array(
@@ -111,7 +121,7 @@ class Problem:
             + [False] * (self.size - len(self.unknowns))
         )
         self._is_linear = np.array(
-            [unknown.kind == 'offset' for unknown in self.unknowns]
+            [unknown.kind in LINEAR_KINDS for unknown in self.unknowns]
             + [False] * (self.size - len(self.unknowns))
         )
 
@@ -140,6 +150,14 @@ class Problem:
         """Return the parameter values of z, by path."""
         return {unknown.path: unknown.value(x) for unknown, x in zip(self.unknowns, z)}
 
+    def arm_values(self, z: np.ndarray) -> dict[str, float]:
+        """Return the parameter values of the arm and its tilt, by path."""
+        return {
+            unknown.path: unknown.value(x)
+            for unknown, x in zip(self.unknowns, z)
+            if unknown.kind not in (*SENSOR_KINDS, *DRIVE_KINDS, 'delay')
+        }
+
     def simulated(self, z: np.ndarray) -> list[np.ndarray]:
         """Return the model outputs, a table (k, c) per sequence, without gains and offsets."""
         arm, motions = self._simulation(z)
@@ -159,18 +177,11 @@ class Problem:
         return arm, [self._motion(arm, z, row) for row in range(len(self.sequences))]
 
     def _motion(self, arm, z, row):
-        return move(
-            self.setup, self.servo, arm, self.sequences[row], self._delay(z), self._start(z, row)
-        )
+        sequence = driven(self.sequences[row], self.unknowns, z)
+        return move(self.setup, self.servo, arm, sequence, self._delay(z), self._start(z, row))
 
     def _arm(self, z):
-        return self.setup.arm(
-            {
-                unknown.path: unknown.value(x)
-                for unknown, x in zip(self.unknowns, z)
-                if unknown.kind not in (*WITHOUT_SIMULATION, 'delay')
-            }
-        )
+        return self.setup.arm(self.arm_values(z))
 
     def _delay(self, z):
         return next(
@@ -185,14 +196,7 @@ class Problem:
 
     def read(self, tables: Rows[np.ndarray], z: np.ndarray) -> np.ndarray:
         """Return the predicted log of simulated tables, all sequences, (r, c)."""
-        all_rows = np.concatenate(tables)
-        gain, offset = np.ones(all_rows.shape[1]), np.zeros(all_rows.shape[1])
-        for unknown, x in zip(self.unknowns, z):
-            if unknown.kind == 'gain':
-                gain[unknown.channel] = unknown.value(x)
-            elif unknown.kind == 'offset':
-                offset[unknown.channel] = unknown.value(x)
-        return all_rows * gain + offset
+        return read(np.concatenate(tables), self._signs, self.unknowns, z)
 
     @property
     def measured(self) -> np.ndarray:
@@ -224,13 +228,10 @@ class Problem:
         tables = self.simulated(z)
         nominal = np.concatenate(tables)
         out = np.zeros((*nominal.shape, z.size))
-        gain = np.ones(nominal.shape[1])
+        readings = reading_matrix(self.unknowns, z, nominal.shape[1])
         for k, (unknown, x) in enumerate(zip(self.unknowns, z)):
-            if unknown.kind == 'gain':
-                gain[unknown.channel] = unknown.value(x)
-                out[:, unknown.channel, k] = unknown.value(x) * nominal[:, unknown.channel]
-            elif unknown.kind == 'offset':
-                out[:, unknown.channel, k] = unknown.scale
+            if unknown.kind in SENSOR_KINDS:
+                out[:, unknown.channel, k] = slope(unknown, x, nominal, self._signs)
         starts = np.cumsum([0, *(len(table) for table in tables)])
         jobs = [(k, range(len(tables))) for k in self._simulated]
         k = len(self.unknowns)
@@ -244,7 +245,10 @@ class Problem:
             step = DIFFERENCE_STEP if z[k] + DIFFERENCE_STEP <= high else -DIFFERENCE_STEP
             shifted = z.copy()
             shifted[k] += step
-            is_arm = k < len(self.unknowns) and self.unknowns[k].kind != 'delay'
+            is_arm = k < len(self.unknowns) and self.unknowns[k].kind not in (
+                *DRIVE_KINDS,
+                'delay',
+            )
             arm = self._arm(shifted) if is_arm else base
             for row in rows:
                 block = slice(starts[row], starts[row + 1])
@@ -254,7 +258,7 @@ class Problem:
                 outputs = channels_of(
                     self.setup, arm, self.sequences[row], motion, self._delay(shifted)
                 )
-                out[block, :, k] = (outputs - nominal[block]) / step * gain
+                out[block, :, k] = (outputs - nominal[block]) / step @ readings.T
 
         with ThreadPoolExecutor(processors()) as pool:
             list(pool.map(column, jobs))

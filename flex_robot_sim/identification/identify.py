@@ -10,6 +10,7 @@ from scipy.ndimage import uniform_filter1d
 
 from flex_robot_sim.identification import uncertainty
 from flex_robot_sim.identification.calibration_priors import KnownNumber, near_known
+from flex_robot_sim.identification.drive_terms import driven
 from flex_robot_sim.identification.fit import Problem, solve
 from flex_robot_sim.identification.identifiability import (
     identifiable_from_covariance,
@@ -25,14 +26,16 @@ from flex_robot_sim.identification.initial_guess import (
     spectral_start,
 )
 from flex_robot_sim.identification.model_order import best_order, with_sufficient_step
-from flex_robot_sim.identification.parameters import Unknown, refuse_twice, unknowns_of
+from flex_robot_sim.identification.parameters import refuse_twice, unknowns_of
 from flex_robot_sim.identification.prediction import (
     Setup,
     respond,
     servo_frequency,
     with_frequency,
 )
+from flex_robot_sim.identification.sensor_terms import rate_signs, read
 from flex_robot_sim.identification.sequences import Sequence
+from flex_robot_sim.identification.unknown import Unknown
 from flex_robot_sim.util.exceptions import FlexRobotSimError, UsageError
 
 HELD_OUT_RATIO = 0.25  # share of each log, at its end, for validation
@@ -297,21 +300,19 @@ class _ValidationData(NamedTuple):
 
 def _validation_data(setup, problem, fit, all_sequences, validation):
     """Return measured and predicted signals of the sequences that the fit did not use."""
-    values = problem.values(fit.z)
-    arm = setup.arm(
-        {path: value for path, value in values.items() if not _is_signal(problem.unknowns, path)}
-    )
-    delay = values.get('delay', 0.0)
+    arm = setup.arm(problem.arm_values(fit.z))
+    delay = problem.values(fit.z).get('delay', 0.0)
     tables = _ValidationData([], [], [], [], [])
     for row, sequence in enumerate(validation or all_sequences):
         start = None if validation else problem._start(fit.z, row)
+        sequence = driven(sequence, problem.unknowns, fit.z)
         response = respond(setup, problem.servo, arm, sequence, delay, start)
         begin = 0 if validation else len(problem.sequences[row].time)
         for table, column in zip(
             tables,
             (
                 sequence.measured,
-                problem.read([response.channels], fit.z),
+                read(response.channels, rate_signs([sequence]), problem.unknowns, fit.z),
                 sequence.time,
                 response.servo_effort,
                 sequence.efforts,
@@ -375,13 +376,6 @@ def _validated(setup, servo, validation, sequences):
     return {
         name: float(explained) for name, (explained, is_seen) in by_signal.items() if is_seen
     }, silent
-
-
-def _is_signal(unknowns: Rows[Unknown], path: str) -> bool:
-    return any(
-        unknown.path == path and unknown.kind in ('gain', 'offset', 'delay')
-        for unknown in unknowns
-    )
 
 
 def refuse_currents(problem: Problem) -> None:

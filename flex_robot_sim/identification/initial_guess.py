@@ -16,10 +16,10 @@ from scipy.signal import welch
 
 from flex_robot_sim.analysis.natural_modes import modes
 from flex_robot_sim.analysis.recorded_vibration import Resonance, resonances
+from flex_robot_sim.identification.bench_parameters import is_gauge
 from flex_robot_sim.identification.fit import Problem, processors, solve
 from flex_robot_sim.identification.imu import imu_channel
 from flex_robot_sim.identification.model_order import best_order
-from flex_robot_sim.identification.parameters import is_gauge
 from flex_robot_sim.identification.sequences import Sequence, moving_imus
 from flex_robot_sim.util.exceptions import FlexRobotSimError
 

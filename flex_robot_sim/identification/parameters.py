@@ -1,65 +1,38 @@
 """Unknowns of a fit: parameters of the robot and of its sensors, and the default selection."""
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 import numpy as np
 
 from flex_robot_sim.description.robot_parameters import chosen, parameters_of
-from flex_robot_sim.identification.imu import UNITS, imu_channel
+from flex_robot_sim.identification.bench_parameters import (
+    bench_unknowns,
+    is_strain,
+    tilts_with_effect,
+)
+from flex_robot_sim.identification.imu import imu_channel
 from flex_robot_sim.identification.sequences import DataSet, moving_imus
+from flex_robot_sim.identification.unknown import Unknown
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.util.exceptions import UsageError
 
-GROUPS = ('stiffness', 'damping', 'friction', 'hysteresis', 'mass', 'sensors')
+# of the bench, with the kinds of their unknowns
+BENCH_GROUPS = {
+    'gains': 'gain',
+    'crosstalk': 'crosstalk',
+    'rate_sign': 'rate_sign',
+    'gravity': 'gravity',
+    'cable': 'cable',
+    'torque_constants': 'torque_constant',
+}
+GROUPS = 'stiffness', 'damping', 'friction', 'hysteresis', 'mass', 'sensors', *BENCH_GROUPS
+DRIVE_QUANTITIES = 'cable_torque', 'cable_stiffness', 'torque_constant'
+DRIVE_GROUPS = 'cable', 'torque_constants'  # that need efforts
 # of parameters that start at zero
 GROUP_SCALES = {'friction': 1.0, 'damping': 0.01, 'hysteresis': 0.01, 'mass': 0.1}
 # of the robot
 FITTED_GROUPS = ('stiffness', 'damping', 'friction', 'hysteresis', 'mass', 'geometry')
-DELAY_SCALE_S = 1e-3
-MAX_DELAY_S = 0.1
-MIN_OFFSET_SCALE = 1e-6  # scale of the offset of a gauge with a constant signal     [1/m]
 FRICTION_SCALE_RATIO = 0.02  # scale of friction, relative to the largest effort
-
-
-class Unknown(NamedTuple):
-    """An unknown parameter: `start exp(z)`, or `start + scale z`."""
-
-    path: str
-    unit: str
-    start: float
-    lower: float
-    upper: float
-    scale: float  # 0: relative
-    kind: str  # a group of the description; 'delay', 'gain' or 'offset'
-    channel: int = -1  # channel of a gain or an offset
-
-    def value(self, z: float) -> float:
-        """Return the parameter value of a normalized value z."""
-        return self.start * float(np.exp(z)) if self.scale == 0.0 else self.start + self.scale * z
-
-    def slope(self, z: float) -> float:
-        """Return the derivative of the parameter value by z."""
-        return self.value(z) if self.scale == 0.0 else self.scale
-
-    def normalized(self, value: float) -> float:
-        """Return the z of a parameter value, limited to the bounds."""
-        value = min(max(value, self.lower), self.upper)
-        if self.scale == 0.0:
-            return float(np.log(value / self.start))
-        return (value - self.start) / self.scale
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        """Lower and upper bound of z."""
-        if self.scale == 0.0:
-            return float(np.log(self.lower / self.start)), float(np.log(self.upper / self.start))
-        return (self.lower - self.start) / self.scale, (self.upper - self.start) / self.scale
-
-
-def is_gauge(channel: str) -> bool:
-    """Whether a channel is a flex sensor or an IMU; its zero and gain may be unknown."""
-    return not channel.startswith(('position/', 'motor/', 'tip/'))
 
 
 def unknowns_of(arm: ArmModel, data: DataSet, words: Iterable[str] = ()) -> list[Unknown]:
@@ -107,29 +80,7 @@ def _all_unknowns(arm, data):
         unknowns[path] = Unknown(
             path, parameter.unit, parameter.value, *parameter.search_range, scale, parameter.group
         )
-    unknowns['delay'] = Unknown(
-        'delay', 's', 0.0, -MAX_DELAY_S, MAX_DELAY_S, DELAY_SCALE_S, 'delay'
-    )
-    for k, name in enumerate(data.channels):
-        if is_gauge(name):
-            spread = float(
-                np.std(np.concatenate([sequence.measured[:, k] for sequence in data.sequences]))
-            )
-            spread = spread or MIN_OFFSET_SCALE
-            unknowns[f'{name}.gain'] = Unknown(
-                f'{name}.gain', '', 1.0, 0.01, 100.0, 0.0, 'gain', k
-            )
-            imu = imu_channel(name)
-            unknowns[f'{name}.offset'] = Unknown(
-                f'{name}.offset',
-                UNITS[imu.kind] if imu else '1/m',
-                0.0,
-                -np.inf,
-                np.inf,
-                spread,
-                'offset',
-                k,
-            )
+    unknowns.update({unknown.path: unknown for unknown in bench_unknowns(arm, data)})
     return unknowns
 
 
@@ -146,12 +97,16 @@ def _default_groups(data):
     groups = ['stiffness', 'damping', 'delay']
     if data.has_efforts:
         groups.append('friction')
+    if any(is_strain(name) for name in data.channels):
+        groups.append('gains')
     return groups
 
 
 def _paths_of_group(group, arm, data, candidates):
     """Paths of the unknowns of one group."""
     description = arm.description
+    if group in BENCH_GROUPS:
+        return _paths_of_bench_group(group, arm, data, candidates)
     if group == 'sensors':  # an IMU axis without motion does not determine its gain
         excited = {
             k for sequence in data.sequences for k in moving_imus(sequence.measured, data.channels)
@@ -193,6 +148,21 @@ def _paths_of_group(group, arm, data, candidates):
     return paths
 
 
+def _paths_of_bench_group(group, arm, data, candidates):
+    """Paths of the unknowns of one of BENCH_GROUPS; UsageError if there are none."""
+    paths = [path for path, unknown in candidates.items() if unknown.kind == BENCH_GROUPS[group]]
+    if group == 'gains':
+        paths = [path for path in paths if is_strain(data.channels[candidates[path].channel])]
+    elif group == 'gravity':
+        paths = [path for path in paths if path in tilts_with_effect(arm)]
+    if not paths:
+        reasons = dict.fromkeys(DRIVE_GROUPS, 'the fit needs logged efforts: log effort/JOINT')
+        reasons['gravity'] = 'there is no gravity: give --gravity'
+        reason = reasons.get(group, 'the logs have no such gauges: log LINK/SENSOR')
+        raise UsageError(f'--free {group}: {reason}, or leave it out.')
+    return paths
+
+
 def _last_link_with_mass(description, last):
     """Return the name of the last link with a mass."""
     return next(
@@ -216,7 +186,13 @@ def _refuse_unidentifiable(path, unknown, data):
 
 
 def _refuse_unfitted(path, arm, candidates):
-    """Refuse a parameter of the robot that no fit estimates."""
+    """Refuse a parameter that no fit estimates, or none of these logs."""
+    name, _, quantity = path.rpartition('.')
+    if path not in candidates and quantity in DRIVE_QUANTITIES and name in arm.joint_names:
+        raise UsageError(
+            f'"{path}" drops out where the measured motion drives the arm. Log '
+            f'effort/{name}, or leave it out.'
+        )
     if path not in candidates and path in parameters_of(arm.description):
         raise UsageError(
             f'"{path}" is not fitted: a fit estimates stiffness, damping, friction, '

@@ -7,11 +7,13 @@ docs/identification_method.md, (I1) to (I4).
 """
 
 from collections.abc import Mapping
+from collections.abc import Sequence as Rows
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.analysis.jacobians import jacobian
@@ -30,6 +32,7 @@ from flex_robot_sim.dynamics.tracking_run import (
     TrackingServo,
     advance_tracking,
 )
+from flex_robot_sim.identification.bench_parameters import TILTS
 from flex_robot_sim.identification.imu import imu_channel, imu_readings, rates_along
 from flex_robot_sim.identification.low_pass import DiscreteFilter, Filter
 from flex_robot_sim.identification.sequences import DataSet, Sequence, noise_of, shifted
@@ -82,8 +85,21 @@ class Setup:
 @lru_cache(maxsize=ARM_CACHE_SIZE)
 def _build(description, extra_modes, coupling, gravity, values):
     """Return the arm with parameter values; repeated calls return the cached arm."""
-    description = with_parameters(description, dict(values))
+    tilts = {path: value for path, value in values if path in TILTS}
+    if tilts:
+        gravity = tilted(gravity, [tilts.get(path, 0.0) for path in TILTS])
+    parameters = {path: value for path, value in values if path not in TILTS}
+    description = with_parameters(description, parameters)
     return build_arm(with_more_modes(description, extra_modes), coupling, gravity)
+
+
+def tilted(gravity: tuple[float, ...], angles: Rows[float]) -> tuple[float, ...]:
+    """
+    Return gravity (3,) in the frame of a tilted base.
+
+    :param angles: roll, pitch and yaw of the base, as in URDF [rad].
+    """
+    return tuple(Rotation.from_euler('xyz', angles).inv().apply(gravity).tolist())
 
 
 def with_more_modes(description: RobotDescription, extra_modes: int) -> RobotDescription:
@@ -357,7 +373,7 @@ def channels_of(
     if imus:
         values[:, imus] = imu_readings(
             arm,
-            setup.gravity,
+            -arm.arrays.base_acceleration[3:],
             [names[k] for k in imus],
             motion.coordinates,
             motion.velocities,

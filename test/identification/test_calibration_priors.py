@@ -26,7 +26,7 @@ from flex_robot_sim.identification.calibration_priors import (
     with_stepper,
 )
 from flex_robot_sim.identification.log_file import calibration_of_logs
-from flex_robot_sim.identification.parameters import Unknown
+from flex_robot_sim.identification.unknown import Unknown
 from flex_robot_sim.model.assembly import build_arm
 from flex_robot_sim.rig.bench.bench import Bench
 from flex_robot_sim.rig.bench.parts import BenchParts
