@@ -36,7 +36,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar='PATHS',
         default='',
         help='what to fit, with commas: forearm.EIz, *.damping, delay, or groups: stiffness, '
-        'damping, friction, mass, sensors (default: what the logs determine well)',
+        'damping, friction, hysteresis, mass, sensors; of the bench: gains, crosstalk, '
+        'rate_sign, gravity, cable, torque_constants (default: what the logs determine well)',
     )
     parser.add_argument(
         '--signal',
@@ -181,6 +182,8 @@ def run(arguments: Namespace) -> int:
             'the delay is not fitted: vibration at rest does not determine it, as '
             'its start is unknown'
         )
+    if arguments.output:
+        fit.notes.extend(_bench_notes(fit, arm.description))
     summary = _summary(fit, paths, robot, calibrated)
     if arguments.output:
         _write(
@@ -273,6 +276,17 @@ def _free_of_bench(arm, free, gauges, has_efforts, is_calibrated):
         if word != 'delay'
         for path in (gains if word == 'sensors' else [word])
     ]
+
+
+def _bench_notes(fit, description):
+    """Return a note that names the fitted parameters that are none of the robot."""
+    from flex_robot_sim.description.robot_parameters import parameters_of
+
+    known = parameters_of(description)
+    paths = [row.path for row in fit.estimates if row.is_identifiable and row.path not in known]
+    if not paths:
+        return []
+    return [f'not written, as a URDF does not describe the bench: {", ".join(paths)}']
 
 
 def _finite_or_none(value):

@@ -11,6 +11,7 @@ from scipy.ndimage import uniform_filter1d
 from flex_robot_sim.identification import uncertainty
 from flex_robot_sim.identification.calibration_priors import KnownNumber, near_known
 from flex_robot_sim.identification.drive_terms import driven
+from flex_robot_sim.identification.equation_error import regression_start
 from flex_robot_sim.identification.fit import Problem, solve
 from flex_robot_sim.identification.identifiability import (
     identifiable_from_covariance,
@@ -93,7 +94,7 @@ def identify(
                     f'slowest resonance, {slowest:.3g} Hz'
                 )
     watch('comparing spectra')
-    z = spectral_start(problem)
+    z = _with_regression(problem, spectral_start(problem))
     watch('fitting the beginning')
     z, finer = horizon_start(
         problem, z, slowest_frequency(problem, slowest or DEFAULT_FREQUENCY_HZ)
@@ -150,6 +151,17 @@ def identify(
         refit,
         setup,
     )
+
+
+def _with_regression(problem, z):
+    """Return z with start values of drives by regression."""
+    z = z.copy()
+    arm = problem.setup.arm(problem.arm_values(z))
+    found = regression_start(problem.setup, arm, problem.unknowns, problem.sequences)
+    for k, unknown in enumerate(problem.unknowns):
+        if unknown.path in found:
+            z[k] = unknown.normalized(found[unknown.path])
+    return z
 
 
 def _with_order(problem, z, finer):
@@ -395,7 +407,10 @@ def refuse_currents(problem: Problem) -> None:
             uniform_filter1d(respond(setup, servo, arm, alone).servo_effort, width, axis=0)
         )
         logged.append(uniform_filter1d(short.efforts, width, axis=0))
+    paths = {unknown.path for unknown in problem.unknowns}
     for j, name in enumerate(arm.joint_names):
+        if f'{name}.torque_constant' in paths:
+            continue
         required, actual = (np.concatenate(rows)[:, j] for rows in (needed, logged))
         required, actual = required - required.mean(), actual - actual.mean()
         scale = actual.std() * required.std()
@@ -413,7 +428,7 @@ def refuse_currents(problem: Problem) -> None:
             raise UsageError(
                 f'{problem.sequences[0].name}: the motion of "{name}" needs {factor:.3g} times '
                 'the efforts that were logged: a current, or another unit? Give --signal '
-                f'effort/{name}=COLUMN*FACTOR [N m], or --by motion.'
+                f'effort/{name}=COLUMN*FACTOR [N m], --free torque_constants, or --by motion.'
             )
 
 

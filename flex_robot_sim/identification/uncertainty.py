@@ -217,6 +217,11 @@ HINTS = {
     'delay': 'move faster: a sweep up to the first frequencies',
     'gain': 'give one of the stiffnesses, or bend the link by a known weight',
     'imu': 'turn that link about this axis, or shake it along',
+    'gravity': 'move joints whose axes are not along gravity, or hold still in several poses',
+    'crosstalk': 'bend the link in several shapes: by slow moves, and by vibration',
+    'rate_sign': 'move slowly, and turn back often',
+    'cable': 'move slowly through all of the range, in both directions',
+    'torque_constant': 'accelerate fast, and move masses that are known',
     'geometry': 'record vibration with two known payloads, or give the stiffness',
 }
 """Which excitation determines a kind of parameter better."""

@@ -7,7 +7,7 @@ from project_files import ROOT
 
 from flex_robot_sim.cli import _parser
 from flex_robot_sim.description.quantities import JOINT_QUANTITIES, LINK_QUANTITIES
-from flex_robot_sim.identification.parameters import FITTED_GROUPS, GROUPS
+from flex_robot_sim.identification.parameters import DRIVE_QUANTITIES, FITTED_GROUPS, GROUPS
 from flex_robot_sim.identification.uncertainty import HINTS
 
 pytestmark = pytest.mark.slow
@@ -28,9 +28,9 @@ def test_commands_of_the_page_are_valid(command):
 def test_the_page_lists_all_paths_and_groups():
     for kind, words in (('LINK', LINK_QUANTITIES), ('JOINT', JOINT_QUANTITIES)):
         rows = ' '.join(re.findall(rf'^\| (`{kind}\..*?) \|', REFERENCE, re.MULTILINE))
-        assert set(re.findall(r'\.(\w+)`', rows)) == {
-            word for word, quantity in words.items() if quantity.group in FITTED_GROUPS
-        }
+        fitted = {word for word, quantity in words.items() if quantity.group in FITTED_GROUPS}
+        fitted |= {*DRIVE_QUANTITIES} if kind == 'JOINT' else set()
+        assert set(re.findall(r'\.(\w+)`', rows)) == fitted
     groups = REFERENCE[REFERENCE.index('| group |') : REFERENCE.index('Without `--free`')]
     assert set(re.findall(r'`(\w+)`', groups)) == {*GROUPS}
 
