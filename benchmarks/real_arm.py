@@ -16,9 +16,10 @@ from scipy.signal import butter, savgol_filter, sosfiltfilt
 import flex_robot_sim as frs
 from flex_robot_sim.identification.identify import identify
 from flex_robot_sim.identification.log_file import read_log
+from flex_robot_sim.identification.noise import noise_floor
 from flex_robot_sim.identification.prediction import Setup
 from flex_robot_sim.identification.sequences import make_data_set
-from flex_robot_sim.identification.uncertainty import explainable, noise_floor
+from flex_robot_sim.identification.validation import explainable
 from flex_robot_sim.model.assembly import build_arm
 
 ROOT = Path(__file__).parents[1]
@@ -111,9 +112,9 @@ def of_regression(first, second, more=''):
                     (z - said).var(axis=0),
                     z.var(axis=0),
                     said.var(axis=0),
-                    noise_floor([z]),
+                    noise_floor([z]).variance,
                     z.var(axis=0),
-                    len(z),
+                    noise_floor([z]).scatter,
                 ).explained[0]
             )
         out[name] = max(shares)

@@ -239,16 +239,35 @@ def _print_verdict(fit):
             'the model cannot be checked. Record more motion, or give --validate.',
             file=sys.stderr,
         )
+    elif fit.objections:
+        print(f'flexsim identify: {fit.objections[0]}.', file=sys.stderr)
     elif not fit.is_good:
-        worst = min(
-            {**fit.validation_variance, **fit.validation_effort_variance}.items(),
-            key=lambda item: item[1],
+        print(f'flexsim identify: {_worst_signal(fit)}', file=sys.stderr)
+
+
+def _worst_signal(fit):
+    """Return one line on the signal that the model explains worst."""
+    from flex_robot_sim.identification.identification import (
+        MIN_EXPLAINED_EFFORT,
+        MIN_EXPLAINED_VARIANCE,
+    )
+
+    remedy = 'Free more numbers, or describe what is missing.'
+    efforts = {f'effort/{name}': share for name, share in fit.validation_effort_variance.items()}
+    rows = [
+        (share - least, name, share, place)
+        for place, shares, least in (
+            ('the data of the fit', fit.fit_variance, MIN_EXPLAINED_VARIANCE),
+            ('the validation data', fit.validation_variance, MIN_EXPLAINED_VARIANCE),
+            ('the validation data', efforts, MIN_EXPLAINED_EFFORT),
         )
-        print(
-            f'flexsim identify: the model explains only {worst[1]:.0%} of {worst[0]} where the '
-            'fit has not looked. Free more numbers, or describe what is missing.',
-            file=sys.stderr,
-        )
+        for name, share in shares.items()
+    ]
+    _, name, share, place = min(rows)
+    return (
+        f'the model errs by {math.sqrt(1 - share):.0%} of the RMS of {name} beyond noise in '
+        f'{place}. {remedy}'
+    )
 
 
 def _free_of_bench(arm, free, gauges, has_efforts, is_calibrated):

@@ -12,7 +12,9 @@ from flex_robot_sim.identification.fit import Fit
 from flex_robot_sim.identification.prediction import Setup
 from flex_robot_sim.util.summary import summarized
 
-MIN_EXPLAINED_VARIANCE = 0.9  # of each channel in the validation of a good model
+MAX_RELATIVE_ERROR = 0.1  # RMS error beyond noise over RMS signal, of a good model
+MIN_EXPLAINED_VARIANCE = 1 - MAX_RELATIVE_ERROR**2  # of each channel, beyond noise
+MIN_EXPLAINED_EFFORT = 0.9  # the same of efforts
 
 
 class ParameterEstimate(NamedTuple):
@@ -62,15 +64,20 @@ class Identification:
     channels: tuple[str, ...]
     fit: Fit
     setup: Setup
+    fit_variance: dict[str, float]  # explained share beyond noise in the fit, by channel
+    relative_errors: dict[str, dict[str, float]]  # RMS error over RMS signal, by log and channel
+    objections: list[str]  # reasons, apart from these shares, for which the fit is not good
 
     @property
     def is_good(self) -> bool:
-        """Whether the model explains all validation signals that exceed their noise."""
-        return bool(self.validation_variance) and all(
-            share >= MIN_EXPLAINED_VARIANCE
-            for share in (
-                *self.validation_variance.values(),
-                *self.validation_effort_variance.values(),
+        """Whether the model explains all signals that exceed their noise, without objections."""
+        shares = (*self.fit_variance.values(), *self.validation_variance.values())
+        return (
+            bool(self.validation_variance)
+            and not self.objections
+            and all(share >= MIN_EXPLAINED_VARIANCE for share in shares)
+            and all(
+                share >= MIN_EXPLAINED_EFFORT for share in self.validation_effort_variance.values()
             )
         )
 

@@ -3,14 +3,12 @@
 from collections.abc import Callable, Iterable
 from collections.abc import Sequence as Rows
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 from scipy.ndimage import uniform_filter1d
 
 from flex_robot_sim.identification import uncertainty
 from flex_robot_sim.identification.calibration_priors import KnownNumber, near_known
-from flex_robot_sim.identification.drive_terms import driven
 from flex_robot_sim.identification.equation_error import regression_start
 from flex_robot_sim.identification.fit import Problem, solve
 from flex_robot_sim.identification.identifiability import (
@@ -18,7 +16,11 @@ from flex_robot_sim.identification.identifiability import (
     identifiable_from_refit,
     robust_cost,
 )
-from flex_robot_sim.identification.identification import Identification, ParameterEstimate
+from flex_robot_sim.identification.identification import (
+    MIN_EXPLAINED_VARIANCE,
+    Identification,
+    ParameterEstimate,
+)
 from flex_robot_sim.identification.imu import imu_channel
 from flex_robot_sim.identification.initial_guess import (
     horizon_start,
@@ -34,9 +36,14 @@ from flex_robot_sim.identification.prediction import (
     servo_frequency,
     with_frequency,
 )
-from flex_robot_sim.identification.sensor_terms import rate_signs, read
 from flex_robot_sim.identification.sequences import Sequence
 from flex_robot_sim.identification.unknown import Unknown
+from flex_robot_sim.identification.validation import (
+    explained,
+    relative_errors,
+    validate,
+    validation_tables,
+)
 from flex_robot_sim.util.exceptions import FlexRobotSimError, UsageError
 
 HELD_OUT_RATIO = 0.25  # share of each log, at its end, for validation
@@ -120,27 +127,27 @@ def identify(
     )
     free_count = sum(unknown.kind != 'offset' for unknown in refit_problem.unknowns)
     predicted = refit_problem.read(refit_problem.simulated(refit.z), refit.z)
-    explained_by_channel = uncertainty.explained(refit_problem.measured, predicted)
-    validation_data = _validation_data(setup, refit_problem, refit, all_sequences, validation)
-    explained_by_signal, silent = _validated(
-        setup, refit_problem.servo, validation_data, validation or all_sequences
+    explained_by_channel = explained(refit_problem.measured, predicted)
+    fitted_data, validation_data = validation_tables(
+        setup, refit_problem, refit, all_sequences, validation
     )
-    if silent:
-        notes.append(f'not validated, as they do not exceed their noise: {", ".join(silent)}')
+    fitted = validate(setup, refit_problem.servo, fitted_data, all_sequences)
+    checked = validate(setup, refit_problem.servo, validation_data, validation or all_sequences)
+    explained_by_signal = checked.shares
+    if checked.silent:
+        notes.append(
+            f'not validated, as they do not exceed their noise: {", ".join(checked.silent)}'
+        )
     return Identification(
         numbers,
         dict(zip(data.channels, explained_by_channel.tolist())),
+        {name: share for name, share in explained_by_signal.items() if name in data.channels},
         {
-            name: explained
-            for name, explained in explained_by_signal.items()
-            if name in data.channels
-        },
-        {
-            name.partition('/')[2]: explained
-            for name, explained in explained_by_signal.items()
+            name.partition('/')[2]: share
+            for name, share in explained_by_signal.items()
             if name not in data.channels
         },
-        silent,
+        checked.silent,
         log_resonances,
         notes,
         refit_uncertainties.correlations[:free_count, :free_count],
@@ -150,6 +157,9 @@ def identify(
         data.channels,
         refit,
         setup,
+        {name: share for name, share in fitted.shares.items() if name in data.channels},
+        _relative_errors(data.channels, fitted_data, validation_data),
+        _objections(refit_problem, refit, fitted, checked),
     )
 
 
@@ -162,6 +172,45 @@ def _with_regression(problem, z):
         if unknown.path in found:
             z[k] = unknown.normalized(found[unknown.path])
     return z
+
+
+def _relative_errors(channels, fitted_data, validation_data):
+    """Return the RMS error over the RMS signal by log, the fit first, and by channel."""
+    tables = {'fit': (np.concatenate(fitted_data.measured), np.concatenate(fitted_data.predicted))}
+    for path in dict.fromkeys(validation_data.names):
+        rows = [k for k, name in enumerate(validation_data.names) if name == path]
+        tables[f'validation {path}'] = tuple(
+            np.concatenate([table[k] for k in rows])
+            for table in (validation_data.measured, validation_data.predicted)
+        )
+    return {
+        name: dict(zip(channels, relative_errors(measured, predicted).tolist()))
+        for name, (measured, predicted) in tables.items()
+    }
+
+
+def _objections(problem, fit, fitted, checked):
+    """Return the reasons, one line each, for which the model cannot be called good."""
+    lines = []
+    for k, unknown in enumerate(problem.unknowns):
+        low, high = unknown.bounds
+        if unknown.kind == 'delay' and min(fit.z[k] - low, high - fit.z[k]) < BOUND_DISTANCE:
+            lines.append(
+                f'the delay ends at its bound of {unknown.value(fit.z[k]):.3g} s. Check the '
+                'clocks of the log and --filter'
+            )
+    poor = [
+        name
+        for name in dict.fromkeys([*fitted.without_noise, *checked.without_noise])
+        if min(fitted.shares.get(name, 1.0), checked.shares.get(name, 1.0))
+        < MIN_EXPLAINED_VARIANCE
+    ]
+    if poor:
+        lines.append(
+            f'the verdict on {", ".join(poor)} is withheld: behind its low-pass no band is left '
+            'that shows the noise. Record with a higher cutoff, or check --filter'
+        )
+    return lines
 
 
 def _with_order(problem, z, finer):
@@ -185,10 +234,7 @@ def _with_restarts(problem, fit, watch):
         for k, unknown in enumerate(problem.unknowns)
         if unknown.scale == 0.0
     )
-    if (
-        uncertainty.explained(problem.measured, predicted).max() > MIN_BEST_EXPLAINED
-        and not is_at_bound
-    ):
+    if explained(problem.measured, predicted).max() > MIN_BEST_EXPLAINED and not is_at_bound:
         return fit
     stiff_rows = [
         k
@@ -298,96 +344,6 @@ def _numbers(unknowns, unidentifiable, first, last):
 def _kind(unknown):
     is_imu = unknown.kind == 'gain' and imu_channel(unknown.path.rpartition('.')[0])
     return 'imu' if is_imu else unknown.kind
-
-
-class _ValidationData(NamedTuple):
-    """Validation data, one table per sequence."""
-
-    measured: list[np.ndarray]
-    predicted: list[np.ndarray]
-    times: list[np.ndarray]
-    servo_efforts: list[np.ndarray]
-    efforts: list[np.ndarray]
-
-
-def _validation_data(setup, problem, fit, all_sequences, validation):
-    """Return measured and predicted signals of the sequences that the fit did not use."""
-    arm = setup.arm(problem.arm_values(fit.z))
-    delay = problem.values(fit.z).get('delay', 0.0)
-    tables = _ValidationData([], [], [], [], [])
-    for row, sequence in enumerate(validation or all_sequences):
-        start = None if validation else problem._start(fit.z, row)
-        sequence = driven(sequence, problem.unknowns, fit.z)
-        response = respond(setup, problem.servo, arm, sequence, delay, start)
-        begin = 0 if validation else len(problem.sequences[row].time)
-        for table, column in zip(
-            tables,
-            (
-                sequence.measured,
-                read(response.channels, rate_signs([sequence]), problem.unknowns, fit.z),
-                sequence.time,
-                response.servo_effort,
-                sequence.efforts,
-            ),
-        ):
-            table.append(column[begin:])
-    return tables
-
-
-def _validated(setup, servo, validation, sequences):
-    """Return the explained share of each signal, and the signals that do not exceed noise."""
-    data, names = setup.data, setup.arm().joint_names
-    measured, predicted = np.concatenate(validation.measured), np.concatenate(validation.predicted)
-    filters, period = setup.filters or {}, sequences[0].period
-
-    def passes(frequency):
-        return np.column_stack(
-            [
-                filters[name].passes(frequency / period)
-                if name in filters
-                else np.ones(len(frequency))
-                for name in data.channels
-            ]
-        )
-
-    noise = uncertainty.noise_floor(validation.measured, passes)
-    shares = uncertainty.explainable(
-        (measured - predicted).var(axis=0),
-        measured.var(axis=0),
-        predicted.var(axis=0),
-        noise,
-        np.concatenate([sequence.measured for sequence in sequences]).var(axis=0),
-        len(measured),
-    )
-    by_signal = dict(zip(data.channels, zip(*shares)))
-    if not setup.has_prescribed_motion:
-        servo_effort = np.concatenate(validation.servo_efforts)
-        effort = np.concatenate(validation.efforts)
-        channel_of_joint = [
-            data.channels.index(f'{side}/{name}') if side else 0
-            for name, side in zip(names, data.sides)
-        ]
-        # mean of two samples; the stiffness of the servo amplifies their noise
-        servo_noise = 0.5 * servo.gains()[0] ** 2 * noise[channel_of_joint]
-        shares = uncertainty.explainable(
-            (servo_effort**2).mean(axis=0),
-            effort.var(axis=0),
-            0.0 * servo.damping,
-            servo_noise + uncertainty.noise_floor(validation.efforts),
-            np.concatenate([sequence.efforts for sequence in sequences]).var(axis=0),
-            len(servo_effort),
-        )
-        by_signal.update(
-            {
-                f'effort/{name}': explained
-                for name, explained, side in zip(names, zip(*shares), data.sides)
-                if side and effort[:, names.index(name)].any()
-            }
-        )
-    silent = tuple(name for name, (_, is_seen) in by_signal.items() if not is_seen)
-    return {
-        name: float(explained) for name, (explained, is_seen) in by_signal.items() if is_seen
-    }, silent
 
 
 def refuse_currents(problem: Problem) -> None:

@@ -1,17 +1,14 @@
 """
-Uncertainty of a fit: covariance, parameters that it does not determine, and validation.
+Uncertainty of a fit: covariance, and parameters that it does not determine.
 
 Residuals of a model are never white, because unmodelled dynamics vibrate with the arm. So the
 covariance follows from sums of the score, slope times residual, over blocks of time (I9), (I10).
 """
 
-from collections.abc import Callable
 from collections.abc import Sequence as Rows
 from typing import NamedTuple
 
 import numpy as np
-from scipy.signal import welch
-from scipy.stats import gamma
 from scipy.stats import t as student
 
 from flex_robot_sim.identification.fit import Fit
@@ -21,13 +18,6 @@ FREEDOM_DIVISOR = 1.5  # loss of degrees of freedom by the terms of neighbouring
 CONFIDENCE_LEVEL = 0.95  # of the confidence interval
 MAX_RELATIVE_STD = 0.25  # standard deviation over value, of an identifiable parameter
 MIN_TRADING_CORRELATION = 0.95  # above it two parameters are strongly correlated
-SEGMENT_SAMPLES = 256  # samples of one spectrum
-MIN_PASSED_POWER = 0.1  # below this share, noise added after a low-pass may dominate
-MIN_SPECTRAL_LINES = 8  # lines that suffice for a median
-SPECTRA_PER_SEGMENT = 1.6  # independent spectra per non-overlapping segment
-MIN_SIGNAL_TO_NOISE = 1.0  # variance of a visible signal, over that of its noise
-NOISE_MARGIN_STDS = 4.0  # random scatter of a variance, in its standard deviations
-MIN_VARIANCE_RATIO = 1e-3  # least variance of a motion, over that of the whole log
 MIN_EIGENVALUE_RATIO = 1e-5  # least over largest eigenvalue: slopes are known to 0.3 %
 
 
@@ -116,89 +106,6 @@ def block_edges(lengths: Rows[int], count: int) -> list[tuple[int, int]]:
         edges += list(zip(rows_at[:-1].tolist(), rows_at[1:].tolist()))
         start += rows
     return edges
-
-
-def explained(measured: np.ndarray, predicted: np.ndarray) -> np.ndarray:
-    """Return the share (c,) of the variance of channels (k, c) that is explained."""
-    total = measured.var(axis=0)
-    return 1 - (measured - predicted).var(axis=0) / np.where(total > 0, total, np.inf)
-
-
-def noise_floor(
-    tables: Rows[np.ndarray], passes: Callable[[np.ndarray], np.ndarray] | None = None
-) -> np.ndarray:
-    """
-    Return the variance (c,) of the noise in even samples, tables (k, c) of one rate (I18).
-
-    It is the median of the spectrum above a quarter of its band, where resonances are narrow.
-
-    :param passes: shares (f, c) of white noise power that low-pass filters before the log pass,
-        at frequencies (f,) over the sampling rate; None: all.
-    """
-    levels, weights = [], []
-    for table in tables:
-        length = min(SEGMENT_SAMPLES, len(table))
-        frequency, power = welch(table, 1.0, nperseg=length, axis=0)
-        share = np.ones_like(power) if passes is None else passes(frequency)
-        count = max(1.0, SPECTRA_PER_SEGMENT * len(table) / length)
-        # one-sided spectrum; and the median of few spectra is less than their mean
-        power /= 2 * gamma.ppf(0.5, count) / count
-        levels.append(
-            [
-                np.median(power[is_noise, k] / share[is_noise, k]) * share[:, k].mean()
-                for k, is_noise in enumerate(_empty_bands(share))
-            ]
-        )
-        weights.append(len(table))
-    return np.average(levels, axis=0, weights=weights)
-
-
-def _empty_bands(share):
-    """Yield flags (f,) of the lines with hardly anything but noise, for each channel."""
-    rows = np.arange(len(share))
-    for passed in share.T:
-        upper = (rows >= len(rows) // 4) & (rows < len(rows) - 1) & (passed > MIN_PASSED_POWER)
-        # or the slope of a low-pass with a lower cutoff
-        yield (
-            upper
-            if upper.sum() >= MIN_SPECTRAL_LINES
-            else ((passed > MIN_PASSED_POWER) & (passed <= 0.5))
-        )
-
-
-class Share(NamedTuple):
-    """Explained variance of channels in validation data."""
-
-    explained: np.ndarray  # (c,)  share of the variance that is not noise
-    is_seen: np.ndarray  # (c,)  whether the signal exceeds the noise
-
-
-def explainable(
-    error: np.ndarray,
-    total: np.ndarray,
-    predicted: np.ndarray,
-    noise: np.ndarray,
-    log_variance: np.ndarray,
-    count: int,
-) -> Share:
-    """
-    Return the Share of variances (c,) (I19).
-
-    :param error: of the prediction error; total: of the measurement; predicted: of the prediction.
-    :param noise: of the measurement noise.
-    :param log_variance: of the whole log; MIN_VARIANCE_RATIO of it is the least variance.
-    :param count: samples behind these variances.
-    """
-    # upper bound of the noise in so many samples
-    chance = NOISE_MARGIN_STDS * np.sqrt(2 / max(count, 1))
-    signal = np.maximum(total - noise, 0.0)
-    # a predicted signal that is missing in the measurement counts as visible
-    is_seen = np.maximum(signal, predicted) > np.maximum(
-        (MIN_SIGNAL_TO_NOISE + chance) * noise, 1e-300
-    )
-    signal = np.maximum(signal, MIN_VARIANCE_RATIO * log_variance)
-    unexplained = np.maximum(error - (1 + chance) * noise, 0.0)
-    return Share(1 - unexplained / np.where(signal > 0, signal, np.inf), is_seen)
 
 
 def trading(correlations: np.ndarray, row: int, count: int) -> int | None:

@@ -7,14 +7,9 @@ from scipy.stats import binom
 
 from flex_robot_sim.identification.fit import Fit
 from flex_robot_sim.identification.low_pass import Filter
-from flex_robot_sim.identification.uncertainty import (
-    block_edges,
-    explainable,
-    explained,
-    noise_floor,
-    trading,
-    uncertainty,
-)
+from flex_robot_sim.identification.noise import noise_floor, without_spikes
+from flex_robot_sim.identification.uncertainty import block_edges, trading, uncertainty
+from flex_robot_sim.identification.validation import explainable, explained
 
 pytestmark = pytest.mark.slow
 
@@ -152,19 +147,27 @@ def test_a_right_model_passes_at_any_noise_and_a_wrong_one_fails_where_there_is_
             measured = size * np.round(measured / size)
         last = 3 * signal.size // 4
         m, right, off = (x[last:, None] for x in (measured, signal, wrong))
-        noise, whole = noise_floor([m]), measured.var() * np.ones(1)
+        floor, whole = noise_floor([m]), measured.var() * np.ones(1)
+        noise = floor.variance
         true_noise = size**2 * (1 + (case % 3 == 0) / 12)
         # a spectrum of some hundred samples determines its level to some tenths
         assert noise[0] == pytest.approx(true_noise, rel=0.5), case
         for model, is_right in ((right, True), (off, False)):
             share = explainable(
-                (m - model).var(axis=0), m.var(axis=0), model.var(axis=0), noise, whole, len(m)
+                (m - model).var(axis=0),
+                m.var(axis=0),
+                model.var(axis=0),
+                noise,
+                whole,
+                floor.scatter,
             )
             if is_right:
-                assert share.explained[0] >= 0.9 or not share.is_seen[0], case
+                # coarse counts are not quite white
+                least = 0.9 if case % 3 == 0 else 0.99
+                assert share.explained[0] >= least or not share.is_seen[0], case
             elif right.var() > 2 * true_noise and right.var() > 1e-3 * whole[0]:
                 seen += 1
-                assert share.is_seen[0] and share.explained[0] < 0.9, case
+                assert share.is_seen[0] and share.explained[0] < 0.99, case
     assert seen > 60  # the others have no visible residual
 
 
@@ -175,13 +178,13 @@ def test_a_missing_expected_motion_is_not_silence():
         (m - model).var(axis=0),
         m.var(axis=0),
         model.var(axis=0),
-        noise_floor([m]),
+        noise_floor([m]).variance,
         np.ones(1),
-        2000,
+        0.03,
     )
     assert share.is_seen[0] and share.explained[0] < 0
     share = explainable(
-        m.var(axis=0), m.var(axis=0), np.zeros(1), noise_floor([m]), np.ones(1), 2000
+        m.var(axis=0), m.var(axis=0), np.zeros(1), noise_floor([m]).variance, np.ones(1), 0.03
     )
     assert not share.is_seen[0]
 
@@ -190,7 +193,9 @@ def test_vibration_is_not_noise():
     t = np.arange(3000) / 500
     vibration = sum(np.sin(2 * np.pi * f * t) for f in (2.0, 11.0, 37.0, 70.0, 130.0))
     noise = np.random.default_rng(0).normal(0, 1e-2, t.size)
-    assert np.sqrt(noise_floor([(vibration + noise)[:, None]])[0]) == pytest.approx(1e-2, rel=0.2)
+    assert np.sqrt(noise_floor([(vibration + noise)[:, None]]).variance[0]) == pytest.approx(
+        1e-2, rel=0.2
+    )
 
 
 @pytest.mark.parametrize('corner', [0.24, 0.06])  # over the rate of samples
@@ -200,7 +205,29 @@ def test_noise_after_a_low_pass_counts_over_its_whole_band(corner):
     noise = sosfilt(butter(2, corner / 8, fs=1, output='sos'), random.normal(size=8 * t.size))
     seen = noise[::8] + 0.2 * np.sin(2 * np.pi * 0.02 * t)
     known = Filter(corner)
-    found = noise_floor([seen[:, None]], lambda frequency: known.passes(frequency)[:, None])
+    found = noise_floor(
+        [seen[:, None]], lambda frequency: known.passes(frequency)[:, None]
+    ).variance
     # aliasing, and a spectrum of 37 segments
     assert found[0] == pytest.approx(noise.var(), rel=0.2)
-    assert noise_floor([seen[:, None]])[0] < 0.6 * noise.var()  # too low for white noise
+    assert noise_floor([seen[:, None]]).variance[0] < 0.6 * noise.var()  # too low for white noise
+
+
+def test_a_vibration_on_the_slope_of_a_low_pass_is_not_noise():
+    random, t = np.random.default_rng(3), np.arange(3000)
+    corner, vibration = 0.06, np.sin(2 * np.pi * 0.075 * t)
+    seen = (vibration + random.normal(0, 0.01, t.size))[:, None]
+    passes = Filter(corner).passes
+    floor = noise_floor([seen], lambda frequency: passes(frequency)[:, None], 0.075)
+    assert floor.variance[0] == pytest.approx(1e-4, rel=0.3) and not floor.is_complete[0]
+
+
+def test_spikes_are_replaced_and_vibration_is_not():
+    random, t = np.random.default_rng(4), np.arange(3000)
+    clean = (np.exp(-t / 800) * np.sin(0.25 * t) + random.normal(0, 0.01, t.size))[:, None]
+    is_spike = random.random(t.size) < 0.01
+    seen = clean.copy()
+    seen[is_spike, 0] += 0.2 * random.choice([-1, 1], is_spike.sum())
+    error = without_spikes(seen) - clean
+    assert np.abs(error).max() < 0.06 and np.abs(error[is_spike]).max() > 0.0
+    assert np.abs(without_spikes(clean) - clean).max() < 0.06
