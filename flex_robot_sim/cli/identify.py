@@ -1,12 +1,11 @@
 """`flexsim identify`: parameters of an arm, fitted to logs of its motions."""
 
-import math
-import sys
 from argparse import ArgumentParser, Namespace
 from datetime import date
 from pathlib import Path
 
 from flex_robot_sim.cli import common
+from flex_robot_sim.cli.identify_report import as_text, draw_fit, print_verdict, summary_of
 from flex_robot_sim.cli.terminal import show_progress
 from flex_robot_sim.demo.screen import Screen
 from flex_robot_sim.util.exceptions import UsageError
@@ -184,7 +183,7 @@ def run(arguments: Namespace) -> int:
         )
     if arguments.output:
         fit.notes.extend(_bench_notes(fit, arm.description))
-    summary = _summary(fit, paths, robot, calibrated)
+    summary = summary_of(fit, paths, robot, calibrated)
     if arguments.output:
         _write(
             arguments.output,
@@ -196,9 +195,9 @@ def run(arguments: Namespace) -> int:
             not arguments.force,
         )
     if arguments.plot:
-        _draw(arguments.plot, fit)
-    common.print_result(arguments, summary, _as_text)
-    _print_verdict(fit)
+        draw_fit(arguments.plot, fit)
+    common.print_result(arguments, summary, as_text)
+    print_verdict(fit)
     return 0 if fit.is_good else EXIT_POOR_FIT
 
 
@@ -229,45 +228,6 @@ def _validation_sequences(logs, model, data, path):
             f'{", ".join(validation.channels)}. Record the same.'
         )
     return validation.sequences
-
-
-def _print_verdict(fit):
-    """Print on stderr why the fit is not good, if it is not."""
-    if not fit.validation_variance:
-        print(
-            'flexsim identify: there is nothing but noise where the fit has not looked, so that '
-            'the model cannot be checked. Record more motion, or give --validate.',
-            file=sys.stderr,
-        )
-    elif fit.objections:
-        print(f'flexsim identify: {fit.objections[0]}.', file=sys.stderr)
-    elif not fit.is_good:
-        print(f'flexsim identify: {_worst_signal(fit)}', file=sys.stderr)
-
-
-def _worst_signal(fit):
-    """Return one line on the signal that the model explains worst."""
-    from flex_robot_sim.identification.identification import (
-        MIN_EXPLAINED_EFFORT,
-        MIN_EXPLAINED_VARIANCE,
-    )
-
-    remedy = 'Free more numbers, or describe what is missing.'
-    efforts = {f'effort/{name}': share for name, share in fit.validation_effort_variance.items()}
-    rows = [
-        (share - least, name, share, place)
-        for place, shares, least in (
-            ('the data of the fit', fit.fit_variance, MIN_EXPLAINED_VARIANCE),
-            ('the validation data', fit.validation_variance, MIN_EXPLAINED_VARIANCE),
-            ('the validation data', efforts, MIN_EXPLAINED_EFFORT),
-        )
-        for name, share in shares.items()
-    ]
-    _, name, share, place = min(rows)
-    return (
-        f'the model errs by {math.sqrt(1 - share):.0%} of the RMS of {name} beyond noise in '
-        f'{place}. {remedy}'
-    )
 
 
 def _free_of_bench(arm, free, gauges, has_efforts, is_calibrated):
@@ -308,92 +268,6 @@ def _bench_notes(fit, description):
     return [f'not written, as a URDF does not describe the bench: {", ".join(paths)}']
 
 
-def _finite_or_none(value):
-    return float(value) if math.isfinite(value) else None
-
-
-def _summary(fit, paths, robot, calibrated):
-    return {
-        'robot': robot,
-        'logs': [str(path) for path in paths],
-        'by': 'motion' if fit.setup.has_prescribed_motion else 'efforts',
-        'additional_shapes': fit.setup.finer,
-        'time_step': fit.setup.time_step,
-        'samples': int(sum(len(row.time) for row in fit.setup.data.sequences)),
-        'rate': 1 / fit.setup.data.sequences[0].period,
-        'resonances': [number._asdict() for number in fit.resonances],
-        'estimates': {
-            number.path: {
-                'unit': number.unit,
-                'initial_value': number.initial_value,
-                'value': number.value,
-                'standard_deviation': _finite_or_none(number.standard_deviation),
-                'interval': [_finite_or_none(end) for end in number.interval],
-                'is_identifiable': number.is_identifiable,
-                'correlated_with': number.correlated_with,
-                'hint': number.hint,
-            }
-            for number in fit.estimates
-        },
-        'calibrated': {
-            number.path: {
-                'unit': number.unit,
-                'initial_value': number.initial_value,
-                'value': number.value,
-                'standard_deviation': number.standard_deviation,
-            }
-            for number in calibrated
-        },
-        'explained_variance': fit.explained_variance,
-        'validation_variance': fit.validation_variance,
-        'validation_effort_variance': fit.validation_effort_variance,
-        'signals_below_noise': list(fit.signals_below_noise),
-        'is_good': fit.is_good,
-        'notes': fit.notes,
-    }
-
-
-def _as_text(summary):
-    yield (
-        f'{", ".join(summary["logs"])}: {summary["samples"]} samples at {summary["rate"]:.4g} Hz, '
-        f'driven by {summary["by"]}; {summary["additional_shapes"]} shapes of bending beyond '
-        f'those described, steps of {summary["time_step"]:.3g} s'
-    )
-    for row in summary['resonances']:
-        yield (
-            f'  vibrates at {row["frequency"]:.4g} Hz (+-{row["frequency_deviation"]:.1g}), '
-            f'damping {row["ratio"]:.2%} (+-{row["ratio_deviation"]:.1%})'
-        )
-    width = max([len(path) for path in [*summary['estimates'], *summary['calibrated']]] + [9])
-    yield f'  {"parameter":{width}s}      before       value         +-'
-    for path, row in summary['estimates'].items():
-        deviation = row['standard_deviation']
-        line = f'  {path:{width}s}  {row["initial_value"]:10.4g}'
-        if row['is_identifiable']:
-            line += f'  {row["value"]:10.5g}  {deviation:9.2g}  {row["unit"]}'
-        else:
-            line += f'           -          -  not determined by this log: {row["hint"]}'
-        if row['correlated_with']:
-            line += f'; correlated with {row["correlated_with"]}'
-        yield line.rstrip()
-    for path, row in summary['calibrated'].items():
-        if path not in summary['estimates']:
-            yield (
-                f'  {path:{width}s}  {row["initial_value"]:10.4g}  {row["value"]:10.5g}  '
-                f'{row["standard_deviation"]:9.2g}  {row["unit"]}, by the calibration'
-            )
-    yield '  +-: standard deviation, from the residuals of blocks of time'
-    for name, share in summary['validation_variance'].items():
-        yield (
-            f'  {name}: {summary["explained_variance"][name]:.1%} of the variance explained, '
-            f'{share:.1%} of the variance beyond noise in the validation data'
-        )
-    for name, share in summary['validation_effort_variance'].items():
-        yield f'  effort/{name}: {share:.1%} explained in the validation data'
-    for note in summary['notes']:
-        yield f'  note: {note}'
-
-
 def _write(path, fit, log_paths, before, measured, calibration, is_new):
     """Write the URDF with the identified and the calibrated numbers."""
     from flex_robot_sim.description.rewriting import edits_of, rewritten
@@ -427,15 +301,3 @@ def _write(path, fit, log_paths, before, measured, calibration, is_new):
             file.write(rewritten(before.text, edits, comments))
     except OSError as error:
         raise UsageError(f'{path}: cannot be written: {error.strerror}.') from error
-
-
-def _draw(path, fit):
-    from flex_robot_sim.util.plots import Chart, Curve, write_charts
-
-    time, measured, predicted = fit.times[0], fit.measured[0], fit.predicted[0]
-    charts = []
-    for k, name in enumerate(fit.channels):
-        measured_curve = Curve('measured', time, measured[:, k], 0)
-        simulated_curve = Curve('simulated', time, predicted[:, k], 1)
-        charts.append(Chart(name, 'time [s]', name, (measured_curve, simulated_curve)))
-    write_charts(path, 'measured and simulated, where the fit has not looked', charts)
