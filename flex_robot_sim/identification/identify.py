@@ -36,6 +36,7 @@ from flex_robot_sim.identification.prediction import (
     servo_frequency,
     with_frequency,
 )
+from flex_robot_sim.identification.prior_widths import with_prior_widths
 from flex_robot_sim.identification.sequences import Sequence
 from flex_robot_sim.identification.unknown import Unknown
 from flex_robot_sim.identification.validation import (
@@ -294,6 +295,9 @@ def _without_unidentifiable(problem, fit, uncertainties, watch):
         rows = remaining + list(range(len(unknowns), problem.size))
         refit = solve(refit_problem, fit.z[rows])
         refit_uncertainties = _uncertainty(refit, refit_problem)
+    refit_uncertainties = with_prior_widths(
+        problem, unidentifiable, refit_problem, refit, refit_uncertainties
+    )
     return unidentifiable, refit, refit_problem, refit_uncertainties
 
 

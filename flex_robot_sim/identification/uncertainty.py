@@ -49,7 +49,7 @@ def uncertainty(fit: Fit, lengths: Rows[int]) -> Uncertainty:
     """
     J, r, w = fit.jacobian, fit.residuals, fit.weights
     p = fit.z.size
-    inverse, undetermined = _inverse_information(fit)
+    inverse, undetermined = inverse_information(fit)
     scores = np.einsum('tcp,tc->tp', J, w * r, optimize=True)
     blocks = block_edges(lengths, max(BLOCKS, 2 * p))
     sums = np.array([scores[a:b].sum(axis=0) for a, b in blocks])
@@ -75,11 +75,11 @@ def uncertainty(fit: Fit, lengths: Rows[int]) -> Uncertainty:
 
 def white_deviations(fit: Fit) -> np.ndarray:
     """Return the standard deviations (p,) of z for white residuals of variance 1."""
-    return np.sqrt(np.diag(_inverse_information(fit)[0]))
+    return np.sqrt(np.diag(inverse_information(fit)[0]))
 
 
-def _inverse_information(fit):
-    """Return the inverse of J^T W J (I10), and the rows that it does not determine."""
+def inverse_information(fit: Fit) -> tuple[np.ndarray, np.ndarray]:
+    """Return the inverse (p, p) of J^T W J (I10), and the rows that it does not determine."""
     J, w = fit.jacobian, fit.weights
     information = np.einsum('tcp,tc,tcq->pq', J, w, J, optimize=True)
     scale = np.sqrt(np.maximum(np.diag(information), 1e-300))
