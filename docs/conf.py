@@ -33,6 +33,7 @@ CHAPTERS = {
     'Reference': (
         'description',
         'identification_reference',
+        'strain_gauges',
         'ros',
         'ros_controller',
         'ros_shaper',

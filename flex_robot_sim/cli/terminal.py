@@ -14,6 +14,7 @@ from typing import TextIO
 
 PROGRESS_DELAY_S = 2.0  # before a progress line appears
 PROGRESS_PERIOD_S = 1.0  # between two updates of a progress line
+LINE_PERIOD_S = 10.0  # between two progress lines without a terminal
 COLOURS = {'green': 32, 'red': 31, 'yellow': 33}
 
 
@@ -44,10 +45,13 @@ def show_progress(
     """
     Show a line with the elapsed time if this context takes longer than `delay` [s].
 
+    Without a terminal, a line appears every LINE_PERIOD_S.
+
     :param delay: default: PROGRESS_DELAY_S; progress_text: text in place of the time.
     """
     if not sys.stderr.isatty():
-        yield
+        with _progress_lines(line, progress_text):
+            yield
         return
     is_over, stream, width = threading.Event(), sys.stderr, [0]
     started_at, wait = time.monotonic(), PROGRESS_DELAY_S if delay is None else delay
@@ -74,6 +78,25 @@ def show_progress(
         thread.join()
         if width[0]:
             print('\r' + ' ' * width[0] + '\r', end='', file=stream, flush=True)
+
+
+@contextlib.contextmanager
+def _progress_lines(line, progress_text):
+    """Print a line every LINE_PERIOD_S on a standard error that is no terminal."""
+    is_over, stream, started_at = threading.Event(), sys.stderr, time.monotonic()
+
+    def show():
+        while not is_over.wait(LINE_PERIOD_S):
+            text = progress_text() if progress_text else f'{time.monotonic() - started_at:.0f} s'
+            print(f'{line}: {text}', file=stream, flush=True)
+
+    thread = threading.Thread(target=show, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        thread.join()
 
 
 def colourize(text: str, colour: str, stream: TextIO | None = None) -> str:

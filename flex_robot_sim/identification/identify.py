@@ -11,6 +11,7 @@ from flex_robot_sim.identification import uncertainty
 from flex_robot_sim.identification.calibration_priors import KnownNumber, near_known
 from flex_robot_sim.identification.equation_error import regression_start
 from flex_robot_sim.identification.fit import Problem, solve
+from flex_robot_sim.identification.gauge_trial import with_plausible_gauges
 from flex_robot_sim.identification.identifiability import (
     identifiable_from_covariance,
     identifiable_from_refit,
@@ -77,6 +78,7 @@ def identify(
     :param validation: sequences of other motions; none: the end of each log is held out.
     :param watch: receives progress messages; known: calibrated values that bound parameters.
     """
+    setup, validation, gauge_notes = with_plausible_gauges(setup, validation)
     arm, data = setup.arm(), setup.data
     unknowns = [near_known(unknown, known) for unknown in unknowns_of(arm, data, free)]
     refuse_twice(unknowns)
@@ -92,7 +94,7 @@ def identify(
     refuse_currents(problem)
     refuse_degrees(problem)
     log_resonances = measured_resonances(fitted_sequences, data.channels)
-    notes = [*data.notes]
+    notes = [*data.notes, *gauge_notes]
     slowest = min((unknown.frequency for unknown in log_resonances), default=0.0)
     if slowest:
         for sequence in fitted_sequences:

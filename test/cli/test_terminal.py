@@ -4,6 +4,7 @@ import os
 import pty
 import re
 import select
+import time
 
 import pytest
 
@@ -50,6 +51,14 @@ def test_a_long_task_shows_the_elapsed_time(terminal, monkeypatch):
     monkeypatch.setattr('sys.stderr', file)
     with show_progress('still at it', delay=0.01):
         until(screen, 'still at it: 2 s')
+
+
+def test_without_a_terminal_a_line_appears_every_period(capsys, monkeypatch):
+    monkeypatch.setattr(cli_terminal, 'LINE_PERIOD_S', 0.05)
+    with show_progress('still at it'):
+        time.sleep(0.3)
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) >= 2 and {*lines} == {'still at it: 0 s'}
 
 
 def test_a_line_is_no_longer_than_the_terminal(terminal, monkeypatch):
