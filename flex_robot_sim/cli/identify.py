@@ -1,5 +1,8 @@
 """`flexsim identify`: parameters of an arm, fitted to logs of its motions."""
 
+import contextlib
+import sys
+import time
 from argparse import ArgumentParser, Namespace
 from datetime import date
 from pathlib import Path
@@ -105,7 +108,6 @@ def run(arguments: Namespace) -> int:
         with_known,
         with_stepper,
     )
-    from flex_robot_sim.identification.identify import identify
     from flex_robot_sim.identification.imu import refuse_unknown_links
     from flex_robot_sim.identification.log_file import calibration_of_logs, read_log
     from flex_robot_sim.identification.low_pass import Filter, parse_filters
@@ -166,9 +168,7 @@ def run(arguments: Namespace) -> int:
         {**gauges, **parse_filters(arguments.filter, data.channels, period)},
         time_step=arguments.time_step,
     )
-    screen = Screen()
-    fit = identify(setup, free, validation_sequences, screen.show, calibrated)
-    screen.show('')
+    fit = _fit_with_progress(setup, free, validation_sequences, calibrated)
     if bench is not None:
         fit.notes.extend(gauge_notes(fit, bench))
         if not arguments.calibration:
@@ -199,6 +199,27 @@ def run(arguments: Namespace) -> int:
     common.print_result(arguments, summary, as_text)
     print_verdict(fit)
     return 0 if fit.is_good else EXIT_POOR_FIT
+
+
+def _fit_with_progress(setup, free, validation, calibrated):
+    """Return the Identification; show its steps, without a terminal as lines."""
+    from flex_robot_sim.identification.identify import identify
+
+    screen, steps, started_at = Screen(), ['fitting'], time.monotonic()
+
+    def watch(line):
+        steps.append(line)
+        screen.show(line)
+
+    def text():
+        return f'{steps[-1]}, {time.monotonic() - started_at:.0f} s'
+
+    with contextlib.ExitStack() as stack:
+        if not sys.stderr.isatty():
+            stack.enter_context(show_progress('flexsim identify', progress_text=text))
+        fit = identify(setup, free, validation, watch, calibrated)
+    screen.show('')
+    return fit
 
 
 def _check_arguments(arguments):
