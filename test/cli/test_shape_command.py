@@ -212,7 +212,7 @@ def test_plot_is_written(capsys, log, tmp_path, words):
         (('single_link', '--plot', 'a.gif'), 'a.gif: a figure ends in one of .png, .pdf, .svg'),
         (
             ('--log', 'none.csv'),
-            'none.csv: cannot be read: No such file or directory. Give a CSV file.',
+            'none.csv: cannot be read: No such file or directory. Give a CSV or MCAP file.',
         ),
     ],
 )
