@@ -46,8 +46,11 @@ def regression_start(
             friction = arm.description.joint(name).friction
             known = {COULOMB: friction.coulomb_friction, VISCOUS: friction.viscous_friction}
             table = np.concatenate([joint_rows[j] for joint_rows in rows])
-            found.update(joint_regression(table, paths, known))
-    return {path: value for path, value in found.items() if _is_inside(free[path], value)}
+            values = joint_regression(table, paths, known)
+            # one impossible value shows that the others are wrong as well
+            if all(_is_inside(free[path], value) for path, value in values.items()):
+                found.update(values)
+    return found
 
 
 def joint_regression(

@@ -10,7 +10,7 @@ from scipy.ndimage import uniform_filter1d
 from flex_robot_sim.identification import uncertainty
 from flex_robot_sim.identification.calibration_priors import KnownNumber, near_known
 from flex_robot_sim.identification.equation_error import regression_start
-from flex_robot_sim.identification.fit import Problem, solve
+from flex_robot_sim.identification.fit import Problem, initial_deviations, solve
 from flex_robot_sim.identification.gauge_trial import with_plausible_gauges
 from flex_robot_sim.identification.identifiability import (
     identifiable_from_covariance,
@@ -167,13 +167,19 @@ def identify(
 
 
 def _with_regression(problem, z):
-    """Return z with start values of drives by regression."""
-    z = z.copy()
+    """Return z with start values by regression of the joints whose error they reduce."""
     arm = problem.setup.arm(problem.arm_values(z))
     found = regression_start(problem.setup, arm, problem.unknowns, problem.sequences)
-    for k, unknown in enumerate(problem.unknowns):
-        if unknown.path in found:
-            z[k] = unknown.normalized(found[unknown.path])
+    deviations = initial_deviations(problem)
+    cost = robust_cost(problem, z, deviations) if found else 0.0
+    for joint in dict.fromkeys(path.rpartition('.')[0] for path in found):
+        changed = z.copy()
+        for k, unknown in enumerate(problem.unknowns):
+            if unknown.path in found and unknown.path.rpartition('.')[0] == joint:
+                changed[k] = unknown.normalized(found[unknown.path])
+        changed_cost = robust_cost(problem, changed, deviations)
+        if changed_cost < cost:
+            z, cost = changed, changed_cost
     return z
 
 
