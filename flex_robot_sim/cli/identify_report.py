@@ -26,17 +26,17 @@ def _worst_signal(fit):
     """Return one line on the signal that the model explains worst."""
     from flex_robot_sim.identification.identification import (
         MIN_EXPLAINED_EFFORT,
-        MIN_EXPLAINED_VARIANCE,
+        min_explained_variance,
     )
 
     remedy = 'Free more numbers, or describe what is missing.'
     efforts = {f'effort/{name}': share for name, share in fit.validation_effort_variance.items()}
     rows = [
-        (share - least, name, share, place)
+        (share - least(name), name, share, place)
         for place, shares, least in (
-            ('the data of the fit', fit.fit_variance, MIN_EXPLAINED_VARIANCE),
-            ('the validation data', fit.validation_variance, MIN_EXPLAINED_VARIANCE),
-            ('the validation data', efforts, MIN_EXPLAINED_EFFORT),
+            ('the data of the fit', fit.fit_variance, min_explained_variance),
+            ('the validation data', fit.validation_variance, min_explained_variance),
+            ('the validation data', efforts, lambda name: MIN_EXPLAINED_EFFORT),
         )
         for name, share in shares.items()
     ]

@@ -13,8 +13,14 @@ from flex_robot_sim.identification.prediction import Setup
 from flex_robot_sim.util.summary import summarized
 
 MAX_RELATIVE_ERROR = 0.1  # RMS error beyond noise over RMS signal, of a good model
-MIN_EXPLAINED_VARIANCE = 1 - MAX_RELATIVE_ERROR**2  # of each channel, beyond noise
+MAX_JOINT_ERROR = 0.05  # the same of the positions of joints and motors
 MIN_EXPLAINED_EFFORT = 0.9  # the same of efforts
+
+
+def min_explained_variance(channel: str) -> float:
+    """Return the share of the variance beyond noise that a good model explains."""
+    is_joint = channel.startswith(('motor/', 'position/'))
+    return 1 - (MAX_JOINT_ERROR if is_joint else MAX_RELATIVE_ERROR) ** 2
 
 
 class ParameterEstimate(NamedTuple):
@@ -71,11 +77,11 @@ class Identification:
     @property
     def is_good(self) -> bool:
         """Whether the model explains all signals that exceed their noise, without objections."""
-        shares = (*self.fit_variance.values(), *self.validation_variance.values())
+        shares = (*self.fit_variance.items(), *self.validation_variance.items())
         return (
             bool(self.validation_variance)
             and not self.objections
-            and all(share >= MIN_EXPLAINED_VARIANCE for share in shares)
+            and all(share >= min_explained_variance(name) for name, share in shares)
             and all(
                 share >= MIN_EXPLAINED_EFFORT for share in self.validation_effort_variance.values()
             )

@@ -18,9 +18,9 @@ from flex_robot_sim.identification.identifiability import (
     robust_cost,
 )
 from flex_robot_sim.identification.identification import (
-    MIN_EXPLAINED_VARIANCE,
     Identification,
     ParameterEstimate,
+    min_explained_variance,
 )
 from flex_robot_sim.identification.imu import imu_channel
 from flex_robot_sim.identification.initial_guess import (
@@ -212,7 +212,7 @@ def _objections(problem, fit, fitted, checked):
         name
         for name in dict.fromkeys([*fitted.without_noise, *checked.without_noise])
         if min(fitted.shares.get(name, 1.0), checked.shares.get(name, 1.0))
-        < MIN_EXPLAINED_VARIANCE
+        < min_explained_variance(name)
     ]
     if poor:
         lines.append(
