@@ -188,9 +188,9 @@ def _relative_errors(channels, fitted_data, validation_data):
     tables = {'fit': (np.concatenate(fitted_data.measured), np.concatenate(fitted_data.predicted))}
     for path in dict.fromkeys(validation_data.names):
         rows = [k for k, name in enumerate(validation_data.names) if name == path]
-        tables[f'validation {path}'] = tuple(
-            np.concatenate([table[k] for k in rows])
-            for table in (validation_data.measured, validation_data.predicted)
+        tables[f'validation {path}'] = (
+            np.concatenate([validation_data.measured[k] for k in rows]),
+            np.concatenate([validation_data.predicted[k] for k in rows]),
         )
     return {
         name: dict(zip(channels, relative_errors(measured, predicted).tolist()))
