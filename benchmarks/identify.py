@@ -13,7 +13,7 @@ excitation_gain     widest interval after a sweep over that after the optimised 
 seconds             wall and CPU time for 30 s at 500 Hz of two_link, eight parameters
 parameter_errors    largest errors over 14 random motions and starts, of plants in MuJoCo with
                     friction that creeps, slips (with hysteresis of the gear) or bends (LuGre), and
-                    of an arm of this package with more modes, beside their targets
+                    of an arm of this package with more modes, and their targets
 excitation_scatter  scatter of fits to noisy logs after the best motion over that after a chirp
 real_data           explained share of strains in validation data of real logs, and that of
                     regressions without a model, see benchmarks/real_arm.py; {} without REAL_LOGS

@@ -140,7 +140,7 @@ def errors_of(found, truth):
 
 
 def parameter_errors(quick=False):
-    """Return worst and median errors of each plant by parameter, beside their targets."""
+    """Return worst and median errors of each plant by parameter, and their targets."""
     out = {}
     for kind in PLANTS:
         rows = [

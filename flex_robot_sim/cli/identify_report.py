@@ -1,14 +1,22 @@
 """Report of `flexsim identify`: table, verdict, and a picture of the fit."""
 
+from __future__ import annotations
+
 import math
 import sys
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from flex_robot_sim.identification.calibration_priors import KnownNumber
+    from flex_robot_sim.identification.identification import Identification
 
 MIN_SEGMENT_SAMPLES = 64  # of a spectrum
 SEGMENTS = 4  # of the log, for a spectrum
 SHOWN_SPECTRUM = 1e-5  # lowest amplitude, over the largest of a measured spectrum
 
 
-def print_verdict(fit):
+def print_verdict(fit: Identification) -> None:
     """Print on stderr why the fit is not good, if it is not."""
     if not fit.validation_variance:
         print(
@@ -25,7 +33,7 @@ def print_verdict(fit):
 def _worst_signal(fit):
     """Return one line on the signal that the model explains worst."""
     from flex_robot_sim.identification.identification import (
-        MIN_EXPLAINED_EFFORT,
+        MIN_EXPLAINED_VARIANCE,
         min_explained_variance,
     )
 
@@ -36,7 +44,7 @@ def _worst_signal(fit):
         for place, shares, least in (
             ('the data of the fit', fit.fit_variance, min_explained_variance),
             ('the validation data', fit.validation_variance, min_explained_variance),
-            ('the validation data', efforts, lambda name: MIN_EXPLAINED_EFFORT),
+            ('the validation data', efforts, lambda name: MIN_EXPLAINED_VARIANCE),
         )
         for name, share in shares.items()
     ]
@@ -51,7 +59,9 @@ def _finite_or_none(value):
     return float(value) if math.isfinite(value) else None
 
 
-def summary_of(fit, paths, robot, calibrated):
+def summary_of(
+    fit: Identification, paths: Sequence[str], robot: str, calibrated: Sequence[KnownNumber]
+) -> dict[str, Any]:
     """Return the result of a fit for JSON."""
     return {
         'robot': robot,
@@ -94,7 +104,7 @@ def summary_of(fit, paths, robot, calibrated):
     }
 
 
-def as_text(summary):
+def as_text(summary: Mapping[str, Any]) -> Iterator[str]:
     """Yield the lines of a summary."""
     yield (
         f'{", ".join(summary["logs"])}: {summary["samples"]} samples at {summary["rate"]:.4g} Hz, '
@@ -140,7 +150,7 @@ def as_text(summary):
         yield f'  note: {note}'
 
 
-def draw_fit(path, fit):
+def draw_fit(path: str, fit: Identification) -> None:
     """Draw measured, model and residual signals and their spectra, a row for each channel."""
     import numpy as np
     from scipy.signal import welch

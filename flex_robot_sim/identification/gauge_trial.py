@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from flex_robot_sim.identification.bench_parameters import is_gauge
 from flex_robot_sim.identification.fit import Problem
 from flex_robot_sim.identification.gauge_assignment import (
     assign_gauges,
@@ -15,7 +16,7 @@ from flex_robot_sim.identification.gauge_assignment import (
 )
 from flex_robot_sim.identification.imu import imu_channel
 from flex_robot_sim.identification.initial_guess import COARSE_STEP_S, spectral_start
-from flex_robot_sim.identification.parameters import is_gauge, unknowns_of
+from flex_robot_sim.identification.parameters import unknowns_of
 from flex_robot_sim.identification.prediction import Setup, starts_at_rest
 from flex_robot_sim.identification.sequences import Sequence
 from flex_robot_sim.util.exceptions import FlexRobotSimError

@@ -9,16 +9,23 @@ import numpy as np
 
 from flex_robot_sim.analysis.recorded_vibration import Resonance
 from flex_robot_sim.identification.fit import Fit
+from flex_robot_sim.identification.imu import imu_channel
 from flex_robot_sim.identification.prediction import Setup
 from flex_robot_sim.util.summary import summarized
 
 MAX_RELATIVE_ERROR = 0.1  # RMS error beyond noise over RMS signal, of a good model
 MAX_JOINT_ERROR = 0.05  # the same of the positions of joints and motors
-MIN_EXPLAINED_EFFORT = 0.9  # the same of efforts
+MIN_EXPLAINED_VARIANCE = 0.9  # explained share of efforts and IMUs
 
 
 def min_explained_variance(channel: str) -> float:
-    """Return the share of the variance beyond noise that a good model explains."""
+    """
+    Return the share of the variance beyond noise that a good model explains.
+
+    Encoder steps of a measured motion that drives the model are noise of its accelerations.
+    """
+    if imu_channel(channel):
+        return MIN_EXPLAINED_VARIANCE
     is_joint = channel.startswith(('motor/', 'position/'))
     return 1 - (MAX_JOINT_ERROR if is_joint else MAX_RELATIVE_ERROR) ** 2
 
@@ -83,7 +90,8 @@ class Identification:
             and not self.objections
             and all(share >= min_explained_variance(name) for name, share in shares)
             and all(
-                share >= MIN_EXPLAINED_EFFORT for share in self.validation_effort_variance.values()
+                share >= MIN_EXPLAINED_VARIANCE
+                for share in self.validation_effort_variance.values()
             )
         )
 

@@ -50,8 +50,13 @@ def best_experiment(
     """
     Return the ExperimentDesign of any kind with the most information in the worst guess.
 
-    Its standard deviations are the largest of all guesses. Parameters are those of
-    `design_experiment`.
+    Its standard deviations are the largest of all guesses. It takes minutes.
+
+    :param duration: of the motion [s]; period: between two samples [s].
+    :param free: paths of parameters, as of `identify_parameters`.
+    :param pose: about which the arm moves, (joints,) [rad, m]; None: the best of several.
+    :param phase_sets: number of sets of phases to compare for 'fourier'; seed: of the phases.
+    :param signals: additional signals, see `design_experiment`.
 
     Example::
 
@@ -60,7 +65,8 @@ def best_experiment(
         # found.experiment.trajectory.kind, found.information.worst
     """
     free, signals = [*free], [*signals]
-    guesses, best, best_rank, count = guesses_of(arm), None, None, 0
+    guesses, count = guesses_of(arm), 0
+    best: tuple[tuple[int, float], ExperimentDesign] | None = None
     last_error: FlexRobotSimError | None = None
     kinds = [(kind, arm) for kind in sorted(KINDS, key=lambda kind: kind != POSE_KIND)]
     kinds += [('fourier', guess) for guess in guesses[1:]]
@@ -87,11 +93,11 @@ def best_experiment(
         pose = design.experiment.trajectory.pose
         count += design.candidate_count
         rank = max(design._replace(information=one).rank() for one in found)
-        if best_rank is None or rank < best_rank:
-            best_rank, best = rank, design._replace(information=_worst(found))
+        if best is None or rank < best[0]:
+            best = rank, design._replace(information=_worst(found))
     if best is None:
         raise last_error or UsageError('there is nothing to move.')
-    return best._replace(candidate_count=count)
+    return best[1]._replace(candidate_count=count)
 
 
 def guesses_of(arm: ArmModel) -> list[ArmModel]:
@@ -103,7 +109,7 @@ def guesses_of(arm: ArmModel) -> list[ArmModel]:
         if parameter.group == 'stiffness' and path.endswith('.stiffness') and parameter.value > 0.0
     }
     limits = np.where(np.isfinite(effort_limits(arm)), effort_limits(arm), 1.0)
-    friction = {}
+    friction: dict[str, float] = {}
     for name, limit in zip(arm.joint_names, limits):
         if parameters[f'{name}.coulomb'].value == 0.0:
             coulomb = FRICTION_RATIO * float(limit)

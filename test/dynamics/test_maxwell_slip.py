@@ -357,7 +357,7 @@ def test_public_robot_without_motors_never_gains_energy(path):
     )
     text = text.replace('</robot>', f'<flexibility>{gears}</flexibility></robot>')
     arm = frs.load(text, gravity=(0.0, 0.0, 0.0))
-    numbers = {}
+    numbers: dict[str, float] = {}
     for name in names:
         numbers |= {f'{name}.coulomb': random.uniform(0.1, 2.0), f'{name}.presliding': 3e-3}
     sim = frs.Simulation(frs.with_parameters(arm, numbers))
