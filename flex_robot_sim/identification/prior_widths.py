@@ -47,7 +47,7 @@ def with_prior_widths(
     uncertainties: Uncertainty,
 ) -> Uncertainty:
     """
-    Return the Uncertainty of a fit without some unknowns, whose guesses may be wrong (I25).
+    Return the Uncertainty of a fit without some unknowns, whose guesses may be wrong (I27).
 
     :param problem: with all unknowns; reduced: without those removed, as in the fit.
     """
