@@ -23,7 +23,14 @@ from flex_robot_sim.util import serialization
 from flex_robot_sim.util.exceptions import SettingError
 
 # hash of the names in all states, by format; a new hash needs a new format
-NAMES_OF_STATES = {1: '8c593b35', 2: 'ce7f9a43', 3: '0b54cf39', 4: 'ad3752e2', 5: '1cab1266'}
+NAMES_OF_STATES = {
+    1: '8c593b35',
+    2: 'ce7f9a43',
+    3: '0b54cf39',
+    4: 'ad3752e2',
+    5: '1cab1266',
+    6: 'd94c9593',
+}
 
 POOL = """\
 import multiprocessing
