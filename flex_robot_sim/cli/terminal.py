@@ -69,13 +69,10 @@ def show_progress(
                 else f'{time.monotonic() - started_at + pause:.0f} s'
             )
 
-    thread = threading.Thread(target=show, daemon=True)
-    thread.start()
     try:
-        yield
+        with _running(show, is_over):
+            yield
     finally:
-        is_over.set()
-        thread.join()
         if width[0]:
             print('\r' + ' ' * width[0] + '\r', end='', file=stream, flush=True)
 
@@ -90,6 +87,13 @@ def _progress_lines(line, progress_text):
             text = progress_text() if progress_text else f'{time.monotonic() - started_at:.0f} s'
             print(f'{line}: {text}', file=stream, flush=True)
 
+    with _running(show, is_over):
+        yield
+
+
+@contextlib.contextmanager
+def _running(show, is_over):
+    """Run a function in a thread until the end of the block, which sets an Event."""
     thread = threading.Thread(target=show, daemon=True)
     thread.start()
     try:

@@ -36,11 +36,13 @@ def regression_start(
     if setup.has_prescribed_motion:
         return {}
     free = {unknown.path: unknown for unknown in unknowns}
+    words = COULOMB, VISCOUS, CABLE_TORQUE, CABLE_STIFFNESS, CONSTANT
+    if not any(path.endswith(tuple(f'.{word}' for word in words)) for path in free):
+        return {}
     by_motion = replace(setup, data=setup.data._replace(has_efforts=False))
     rows = [_smoothed(by_motion, arm, sequence) for sequence in sequences]
     found: dict[str, float] = {}
     for j, name in enumerate(arm.joint_names):
-        words = (COULOMB, VISCOUS, CABLE_TORQUE, CABLE_STIFFNESS, CONSTANT)
         paths = [path for word in words if (path := f'{name}.{word}') in free]
         if paths and setup.data.sides[j]:
             friction = arm.description.joint(name).friction
