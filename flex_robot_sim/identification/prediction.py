@@ -336,7 +336,7 @@ def move(
         np.zeros((count, n)), np.zeros((count, n)), np.zeros((count, joints))
     )
     followed.coordinates[0], followed.velocities[0] = q, qd
-    work = make_workspace(arm.arrays, elements=remembered(arm.arrays))
+    work = make_workspace(arm.arrays, elements=remembered(arm.arrays.slip_stiffness))
     work.prescribed[:] = prescribed
     settings = SimulationSettings()
     log = MeasuredMotion(

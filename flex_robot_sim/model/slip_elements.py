@@ -16,7 +16,6 @@ from flex_robot_sim.description.words import MAX_SLIP_ELEMENTS
 
 if TYPE_CHECKING:
     from flex_robot_sim.description.links import Joint
-    from flex_robot_sim.model.arm_model import ArmArrays
 
 GEAR, FRICTION = range(2)
 ELEMENTS = MAX_SLIP_ELEMENTS
@@ -54,11 +53,6 @@ def slip_tables(joints: Iterable[Joint]) -> tuple[np.ndarray, np.ndarray]:
     return stiffness, limit
 
 
-def has_slip(arrays: ArmArrays) -> bool:
-    """Whether a joint has such elements."""
-    return bool(arrays.slip_stiffness.any())
-
-
-def remembered(arrays: ArmArrays) -> int:
+def remembered(stiffness: np.ndarray) -> int:
     """Return the number of elements that the workspace of a simulation needs for each joint."""
-    return ELEMENTS if has_slip(arrays) else 0
+    return ELEMENTS if stiffness.any() else 0

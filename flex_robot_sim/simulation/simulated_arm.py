@@ -60,7 +60,9 @@ class SimulatedArm:
         self, arm: ArmModel, settings: SimulationSettings, make_formulation: MakeFormulation | None
     ) -> None:
         """Start with straight links in the zero position, by the recursion or a formulation."""
-        if remembered(arm.arrays) and (make_formulation or settings.scheme != 'implicit_midpoint'):
+        if remembered(arm.arrays.slip_stiffness) and (
+            make_formulation or settings.scheme != 'implicit_midpoint'
+        ):
             raise SettingError(
                 f'hysteresis and presliding of the joints of {arm.description.name} need the '
                 'scheme implicit_midpoint and the formulation recursion: take these'
@@ -72,7 +74,7 @@ class SimulatedArm:
         self.step_settings = make_step_settings(settings)
         self.time_step = float(settings.time_step)  # [s]
         self.state, self.watch = make_state(arm), make_watch(arm, settings)
-        elements = remembered(arm.arrays)
+        elements = remembered(arm.arrays.slip_stiffness)
         self.work = make_workspace(arm.arrays, elements=elements)
         if settings.drive_limits:
             self.work.effort_limit[:] = effort_limits(arm)

@@ -171,7 +171,8 @@ def test_the_strip_of_the_emulated_bench_is_watched_with_counts_and_gauges(soft)
 
 def test_samples_at_1_khz_need_little_cpu_time(watched):
     found = watched(stops=2, rate=1000)
-    assert found.taking < 0.02 * found.seconds
+    # `python -m benchmarks.drift_watch` prints 0.5 to 1.5 % of a core; shared cores double it
+    assert found.taking < 0.05 * found.seconds
 
 
 def test_no_samples_and_no_vibration_are_stale():

@@ -33,6 +33,7 @@ ELSEWHERE = {
     'control': 'control/test_control_benchmark.py',
     'control_feedback': 'control/test_control_benchmark.py',
     'drift_watch': 'identification/test_drift_watch.py',
+    'identification': 'identification/test_identify_benchmark.py',
     'identify': 'identification/test_identify_benchmark.py',
     'joining_listeners': 'nodes/test_joining_listeners.py',
     'page': 'project/test_benchmark_page.py',

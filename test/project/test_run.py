@@ -379,6 +379,9 @@ def test_uv_that_does_not_work_is_replaced_by_one_of_the_project(machine):
 
 @installs
 def test_uv_uses_the_registries_of_pip_unless_it_has_its_own(ready):
+    # a ./run that installs and then tests has set them
+    for name in ('UV_INDEX', 'UV_FIND_LINKS', 'UV_NO_INDEX', 'UV_INDEX_STRATEGY'):
+        ready.environment.pop(name, None)
     names = '$UV_DEFAULT_INDEX $UV_INDEX $UV_FIND_LINKS $UV_NO_INDEX'
     (ready.bin / 'uv').write_text(f'#!/bin/sh\necho --clear {names}\n')
     (ready.bin / 'uv').chmod(0o755)
