@@ -64,6 +64,7 @@ def test_info_prints_the_data_of_the_board(capsys, peer):
     assert '  counts     slide 1, turn 2; 5 steps sent' in lines
 
 
+@pytest.mark.slow
 def test_info_as_json_is_exactly_one_object(capsys, peer):
     code, text = output(capsys, 'rig', 'info', peer.name, '--json')
     facts = json.loads(text.out)
@@ -72,6 +73,7 @@ def test_info_as_json_is_exactly_one_object(capsys, peer):
     assert facts['telemetry_rate_Hz'] > 0
 
 
+@pytest.mark.slow
 def test_info_shows_manual_motion(capsys, tmp_path):
     with Emulator(tmp_path / 'rig') as emulator:
         emulator.inject('slide=0.16')

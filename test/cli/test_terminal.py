@@ -46,6 +46,7 @@ def test_a_long_task_shows_a_line_and_removes_it(terminal, monkeypatch):
     assert re.fullmatch(r'(\rstill at it: \d+ s)*\r {11,}\r', until(screen, r'\r +\r'))
 
 
+@pytest.mark.slow
 def test_a_long_task_shows_the_elapsed_time(terminal, monkeypatch):
     file, screen = terminal
     monkeypatch.setattr('sys.stderr', file)

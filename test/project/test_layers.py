@@ -203,9 +203,15 @@ def module_name(path):
     return '.'.join(word for word in words if word != '__init__')
 
 
-@pytest.mark.parametrize('path', sorted(FOLDER.rglob('*.py')), ids=module_name)
-def test_module_keeps_to_its_layer_and_its_libraries(path):
-    assert faults(module_name(path), path.read_text(encoding='utf-8')) == []
+@pytest.mark.parametrize(
+    'folder', sorted({path.parent for path in FOLDER.rglob('*.py')}), ids=module_name
+)
+def test_modules_keep_to_their_layer_and_their_libraries(folder):
+    assert [
+        fault
+        for path in sorted(folder.glob('*.py'))
+        for fault in faults(module_name(path), path.read_text(encoding='utf-8'))
+    ] == []
 
 
 HIGHER, BESIDE = 'from a higher layer', 'from a room beside its own'

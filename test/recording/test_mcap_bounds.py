@@ -124,6 +124,7 @@ def test_a_chunk_that_is_larger_than_it_says_is_damaged(tmp_path):
     assert list(reader) == [] and f'1 chunks of {path} are damaged' in reader.notes[1]
 
 
+@pytest.mark.slow
 def test_many_chunks_within_the_limit_are_bounded_together(tmp_path):
     path = write_chunk(tmp_path / 'run.mcap', 'zstd', zstd_zeros(60 * MEGA), 60 * MEGA)
     data = path.read_bytes()
@@ -132,6 +133,7 @@ def test_many_chunks_within_the_limit_are_bounded_together(tmp_path):
     assert code == 2 and 'larger than the limit' in line and peak < 150
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('way', [CompressionType.ZSTD, CompressionType.LZ4, CompressionType.NONE])
 def test_large_files_take_little_more_than_a_chunk(tmp_path, way):
     path = tmp_path / 'run.mcap'
@@ -180,6 +182,7 @@ def states(tmp_path):
     return write
 
 
+@pytest.mark.slow
 def test_a_time_beyond_those_of_ros_leaves_the_message_out(states, tmp_path, capsys):
     path = states(times=[10**6, 2 * 10**6, 2**63, 2**64 - 1, 3 * 10**6])
     assert main(['export', str(path), '--output', str(tmp_path / 'tables')]) == 0
