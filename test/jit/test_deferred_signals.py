@@ -69,6 +69,7 @@ def test_ctrl_c_in_a_finaliser_of_the_compiler_is_not_lost():
         signal.raise_signal(signal.SIGINT)
 
 
+@pytest.mark.slow
 @needs_tuned_numba
 def test_a_handler_that_does_not_raise_is_called_and_compilation_continues():
     calls, function = [], make_functions()

@@ -18,7 +18,7 @@ from flex_robot_sim.description.document import Document
 from flex_robot_sim.description.words import FLEXIBILITY
 from flex_robot_sim.display.visuals import read_visuals, section_of
 
-SEEDS = range(6)
+SEEDS = range(4)
 
 
 def pinocchio_model(pin, seed):

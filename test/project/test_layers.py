@@ -204,7 +204,7 @@ def module_name(path):
 
 
 @pytest.mark.parametrize(
-    'folder', sorted({path.parent for path in FOLDER.rglob('*.py')}), ids=module_name
+    'folder', sorted({path.parent for path in FOLDER.rglob('*.py')}), ids=lambda path: path.name
 )
 def test_modules_keep_to_their_layer_and_their_libraries(folder):
     assert [

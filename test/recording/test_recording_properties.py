@@ -66,6 +66,7 @@ def is_same(found, expected):
     )
 
 
+@pytest.mark.slow
 @cases(40)
 @given(run=runs())
 def test_all_names_values_and_texts_are_read_back_from_all_formats(folder, run):
@@ -113,6 +114,7 @@ def test_names_that_differ_after_a_zero_character_keep_their_columns(tmp_path):
     assert values['joint.states/position/a\ufffdc'] == [2.0]
 
 
+@pytest.mark.slow
 @cases(40)
 @given(run=runs(), share=st.floats(0.0, 1.0))
 def test_a_cut_recording_keeps_its_beginning(folder, run, share):

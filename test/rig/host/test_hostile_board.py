@@ -156,6 +156,7 @@ class _Link:
         """Keep the watchdog quiet."""
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings('error')
 @pytest.mark.parametrize('estimator', ['least_squares', 'kalman'])
 def test_random_telemetry_causes_no_nan_in_states_and_set_points(
