@@ -14,6 +14,7 @@ from flex_robot_sim.identification.gauge_assignment import (
     assignment_lines,
     reassigned,
 )
+from flex_robot_sim.identification.gauge_unit import refuse_other_units
 from flex_robot_sim.identification.imu import imu_channel
 from flex_robot_sim.identification.initial_guess import COARSE_STEP_S, spectral_start
 from flex_robot_sim.identification.parameters import unknowns_of
@@ -25,12 +26,14 @@ TRIAL_DURATION_S = 12.0  # of each sequence
 
 
 def with_plausible_gauges(
-    setup: Setup, validation: Rows[Sequence]
+    setup: Setup, validation: Rows[Sequence], free: Rows[str] = ()
 ) -> tuple[Setup, Rows[Sequence], list[str]]:
     """
     Return a setup and validation sequences with the most plausible gauges, and notes.
 
     Motions that begin with unknown vibration, and gauges with declared filters, stay as they are.
+
+    :param free: what the fit estimates; gains of gauges among it may be far from 1.
     """
     data = setup.data
     rows = [k for k, name in enumerate(data.channels) if is_gauge(name) and not imu_channel(name)]
@@ -49,8 +52,16 @@ def with_plausible_gauges(
         return setup, validation, []
     measured = np.concatenate([part.measured for part in parts])
     columns = assign_gauges(measured[:, rows], predicted[:, rows])
-    notes = assignment_lines([data.channels[k] for k in rows], columns)
+    names = [data.channels[k] for k in rows]
+    notes = assignment_lines(names, columns)
     if not notes:
+        fitted = {
+            data.channels[unknown.channel]
+            for unknown in unknowns_of(setup.arm(), data, free)
+            if unknown.kind == 'gain'
+        }
+        tables = measured[:, rows], predicted[:, rows]
+        refuse_other_units(parts[0].name, setup.description, names, *tables, fitted)
         return setup, validation, []
     changed = data._replace(sequences=reassigned(data.sequences, rows, columns))
     return replace(setup, data=changed), reassigned(validation, rows, columns), notes

@@ -5,7 +5,6 @@ from collections.abc import Sequence as Rows
 from dataclasses import replace
 
 import numpy as np
-from scipy.ndimage import uniform_filter1d
 
 from flex_robot_sim.identification import uncertainty
 from flex_robot_sim.identification.calibration_priors import KnownNumber, near_known
@@ -31,14 +30,10 @@ from flex_robot_sim.identification.initial_guess import (
 )
 from flex_robot_sim.identification.model_order import best_order, with_sufficient_step
 from flex_robot_sim.identification.parameters import refuse_twice, unknowns_of
-from flex_robot_sim.identification.prediction import (
-    Setup,
-    respond,
-    servo_frequency,
-    with_frequency,
-)
+from flex_robot_sim.identification.prediction import Setup
 from flex_robot_sim.identification.prior_widths import with_prior_widths
 from flex_robot_sim.identification.sequences import Sequence
+from flex_robot_sim.identification.unit_checks import refuse_currents, refuse_degrees
 from flex_robot_sim.identification.unknown import Unknown
 from flex_robot_sim.identification.validation import (
     explained,
@@ -46,16 +41,10 @@ from flex_robot_sim.identification.validation import (
     validate,
     validation_tables,
 )
-from flex_robot_sim.util.exceptions import FlexRobotSimError, UsageError
+from flex_robot_sim.util.exceptions import FlexRobotSimError
 
 HELD_OUT_RATIO = 0.25  # share of each log, at its end, for validation
 MIN_PERIODS = 3.0  # periods of the slowest resonance in a log
-MIN_EFFORT_CORRELATION = 0.8  # of logged efforts and those that the motion requires
-STIFF_SERVO_RATIO = 5.0  # frequency of the servo of this check, over the soft servo
-CHECK_DURATION_S = 15.0  # of the log, for checks of units
-DEGREES = 180 / np.pi
-DEGREES_MARGIN = 2.0  # gyro rates within this factor of DEGREES are in degrees
-MAX_EFFORT_RATIO = 3.0  # of required over logged efforts: beyond it the unit is wrong
 COARSE_TOLERANCE = 1e-3  # relative, of the sum of squares, with the coarse model
 FINAL_WEIGHTING_ROUNDS = 3  # iterations of the channel weights in the last fit
 MIN_BEST_EXPLAINED = 0.8  # of the best channel; the fit restarts if it is less
@@ -78,7 +67,8 @@ def identify(
     :param validation: sequences of other motions; none: the end of each log is held out.
     :param watch: receives progress messages; known: calibrated values that bound parameters.
     """
-    setup, validation, gauge_notes = with_plausible_gauges(setup, validation)
+    free = [*free]
+    setup, validation, gauge_notes = with_plausible_gauges(setup, validation, free)
     arm, data = setup.arm(), setup.data
     unknowns = [near_known(unknown, known) for unknown in unknowns_of(arm, data, free)]
     refuse_twice(unknowns)
@@ -356,69 +346,3 @@ def _numbers(unknowns, unidentifiable, first, last):
 def _kind(unknown):
     is_imu = unknown.kind == 'gain' and imu_channel(unknown.path.rpartition('.')[0])
     return 'imu' if is_imu else unknown.kind
-
-
-def refuse_currents(problem: Problem) -> None:
-    """Refuse efforts in another unit, such as currents or percent."""
-    setup = problem.setup
-    if setup.has_prescribed_motion:
-        return
-    arm, frequency = setup.arm(), STIFF_SERVO_RATIO * servo_frequency(problem.servo)
-    # the efforts of a stiff servo alone show what the motion requires, if the model is right
-    servo = with_frequency(problem.servo, frequency)
-    needed, logged = [], []
-    for sequence in problem.sequences:
-        short = sequence.part(0, max(4, round(CHECK_DURATION_S / sequence.period)))
-        alone = short._replace(efforts=np.zeros_like(short.efforts))
-        width = max(1, round(0.5 / frequency / sequence.period))
-        needed.append(
-            uniform_filter1d(respond(setup, servo, arm, alone).servo_effort, width, axis=0)
-        )
-        logged.append(uniform_filter1d(short.efforts, width, axis=0))
-    paths = {unknown.path for unknown in problem.unknowns}
-    for j, name in enumerate(arm.joint_names):
-        if f'{name}.torque_constant' in paths:
-            continue
-        required, actual = (np.concatenate(rows)[:, j] for rows in (needed, logged))
-        required, actual = required - required.mean(), actual - actual.mean()
-        scale = actual.std() * required.std()
-        if not 0.0 < scale < np.inf:
-            continue
-        correlation, factor = (actual * required).mean() / scale, required.std() / actual.std()
-        if correlation < -MIN_EFFORT_CORRELATION:
-            raise UsageError(
-                f'{problem.sequences[0].name}: "effort/{name}" has the wrong sign. '
-                f'Give --signal effort/{name}=COLUMN*-1.'
-            )
-        if correlation > MIN_EFFORT_CORRELATION and not (
-            1 / MAX_EFFORT_RATIO < factor < MAX_EFFORT_RATIO
-        ):
-            raise UsageError(
-                f'{problem.sequences[0].name}: the motion of "{name}" needs {factor:.3g} times '
-                'the efforts that were logged: a current, or another unit? Give --signal '
-                f'effort/{name}=COLUMN*FACTOR [N m], --free torque_constants, or --by motion.'
-            )
-
-
-def refuse_degrees(problem: Problem) -> None:
-    """Refuse gyro signals in degrees per second."""
-    setup = problem.setup
-    columns: dict[str, list[int]] = {}
-    for k, name in enumerate(setup.data.channels):
-        imu = imu_channel(name)
-        if imu and imu.kind == 'gyro':
-            columns.setdefault(imu.link, []).append(k)
-    if not columns:
-        return
-    arm, sequence = setup.arm(), problem.sequences[0]
-    sequence = sequence.part(0, max(4, round(CHECK_DURATION_S / sequence.period)))
-    predicted = respond(setup, problem.servo, arm, sequence).channels
-    for link, axes in columns.items():
-        rate, expected = (
-            np.sqrt(table[:, axes].var(axis=0).sum()) for table in (sequence.measured, predicted)
-        )
-        if expected * DEGREES / DEGREES_MARGIN < rate < expected * DEGREES * DEGREES_MARGIN:
-            raise UsageError(
-                f'{sequence.name}: the gyro on "{link}" turns {rate / expected:.3g} times as fast '
-                f'as the arm: these are degrees. Give --signal gyro/{link}/x=COLUMN*deg and so on.'
-            )

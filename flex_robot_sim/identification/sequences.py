@@ -17,12 +17,16 @@ from scipy.signal import savgol_filter
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.description.robot_parameters import near
 from flex_robot_sim.identification.imu import (
-    MIN_DISTINCT_VALUES,
-    MIN_GRAVITY_RATIO,
     MIN_SPREAD_RATIO,
     imu_channel,
     imu_channels,
     unknown_links,
+)
+from flex_robot_sim.identification.log_checks import (
+    MIN_SAMPLES,
+    check_column,
+    check_gravity,
+    check_units,
 )
 from flex_robot_sim.identification.log_file import Column, Log
 from flex_robot_sim.identification.log_span import common_times, without_invalid_ends
@@ -34,17 +38,12 @@ MIN_GAP_PERIODS = 5.0  # a longer gap between samples splits a log
 MIN_JUMP_PERIODS = 2.5  # a longer gap also splits a log, if there are few of them
 MAX_JUMPS = 8  # of a log that is split there; with more, samples are missing at random
 MIN_DURATION_S = 1.0  # of a sequence
-MIN_SAMPLES = 64  # of a sequence
-MAX_PERIOD_CHANGE = 0.2  # relative change of the sampling period along a log
+MAX_JITTER_RATIO = 0.05  # of stamps that are even, over the period
 DRIVE_SMOOTHING_S = 0.02  # window of the derivative of prescribed motion
 SERVO_SMOOTHING_S = 0.015  # window of the soft servo reference, shorter than vibrations
 SHARPENING_SHARE = 1 / 8  # correction for linear interpolation of means: 1/24 + 1/12
-MIN_CLIPPED_SAMPLES = 5  # consecutive samples at the end of the range
-MIN_CLIPPED_RATIO = 0.01  # share of all samples at the end of the range
 MIN_SIGNAL_TO_NOISE = 4.0  # range of a signal over its noise
 MIN_IMU_SIGNAL_TO_NOISE = 3.0  # standard deviation of an IMU axis over its noise
-LIMIT_MARGIN_RATIO = 0.2  # position beyond the joint limits, over the limit
-DEGREES = 180 / np.pi
 
 
 @summarized
@@ -123,9 +122,9 @@ def make_data_set(
         signals = [*dict.fromkeys([*signals, *channels])]
         log = without_invalid_ends(log, signals, notes)
         for name in signals:
-            _check_column(log, name)
-        _check_units(log, arm, sides)
-        _check_gravity(log, arm)
+            check_column(log, name)
+        check_units(log, arm, sides)
+        check_gravity(log, arm)
         grid = common_times(log, signals)
         for time in _gapless_grids(log, grid, notes):
             positions, velocities = _drive_motion(log, arm, sides, time, has_efforts)
@@ -225,109 +224,6 @@ def _idle_imu_axes(logs, channels):
     }
 
 
-def _check_gravity(log, arm):
-    """Refuse accelerometers in multiples of g, whose norm at rest is 1."""
-    weight = float(np.linalg.norm(arm.arrays.base_acceleration[3:]))
-    for link, frame in arm.frames.items():
-        axes = [log.columns.get(f'acceleration/{link}/{axis}') for axis in 'xyz']
-        if frame.body < 0 or any(
-            column is None or column.values.shape != axes[0].values.shape for column in axes
-        ):
-            continue
-        norm = float(np.median(np.linalg.norm([column.values for column in axes], axis=0)))
-        if norm < MIN_GRAVITY_RATIO * weight:
-            raise UsageError(
-                f'{log.path}: the accelerometer on "{link}" reads {norm:.3g} where '
-                f'gravity is {weight:.3g} m/s2: in g, or without gravity? Give '
-                f'--signal acceleration/{link}/x=COLUMN*9.80665 and so on.'
-            )
-
-
-def _check_column(log, name):
-    """Refuse a signal that is not finite, has an invalid clock, or is clipped."""
-    time, values = log.columns[name]
-    invalid = np.flatnonzero(~np.isfinite(values) | ~np.isfinite(time))
-    if invalid.size:
-        raise UsageError(
-            f'{log.path}: "{name}" is no number in row {invalid[0] + 1}, and in '
-            f'{invalid.size} rows. Mend or remove them.'
-        )
-    if time.size < MIN_SAMPLES:
-        raise UsageError(
-            f'{log.path}: "{name}" has {time.size} samples. Record at least {MIN_SAMPLES}.'
-        )
-    steps = np.diff(time)
-    if (steps <= 0.0).any():
-        row = int(np.flatnonzero(steps <= 0.0)[0])
-        raise UsageError(
-            f'{log.path}: the clock of "{name}" jumps back by {-steps[row]:.3g} s '
-            f'after {time[row] - time[0]:.6g} s. Give one recording at a time.'
-        )
-    half = steps.size // 2
-    period = np.median(steps)
-    if (
-        period > 0
-        and abs(np.median(steps[:half]) - np.median(steps[half:])) > MAX_PERIOD_CHANGE * period
-    ):
-        raise UsageError(
-            f'{log.path}: the clock of "{name}" drifts: its period goes from '
-            f'{np.median(steps[:half]):.3g} to {np.median(steps[half:]):.3g} s. '
-            'Stamp samples where they are taken.'
-        )
-    low, high = values.min(), values.max()
-    # without the initial rest, which may be free of noise
-    values_in_motion = values[int(np.argmax(values != values[0])) :]
-    for end in (low, high):
-        is_at_end = np.abs(values_in_motion - end) <= 1e-9 * (high - low)
-        if (
-            high > low
-            and _longest(is_at_end) >= MIN_CLIPPED_SAMPLES
-            and (is_at_end.mean() > MIN_CLIPPED_RATIO)
-            and (not name.startswith(('position/', 'motor/', 'effort/')))
-            and not (imu_channel(name) and np.unique(values).size < MIN_DISTINCT_VALUES)
-        ):
-            raise UsageError(
-                f'{log.path}: "{name}" is clipped: {is_at_end.mean():.0%} of its '
-                f'samples are {end:.4g}. Widen its range, or move less.'
-            )
-
-
-def _longest(flags):
-    edges = np.flatnonzero(np.diff(np.concatenate([[0], flags.astype(int), [0]])))
-    return int((edges[1::2] - edges[::2]).max(initial=0))
-
-
-def _check_units(log, arm, sides):
-    """Refuse joint positions in degrees."""
-    for name, side in zip(arm.joint_names, sides):
-        joint = arm.description.joint(name)
-        if not side or joint.type.unit != 'rad':
-            continue
-        time, values = log.columns[f'{side}/{name}']
-        rate = log.columns.get(f'velocity/{name}')
-        largest, limit = np.abs(values).max(), max(abs(joint.lower), abs(joint.upper))
-        if np.isfinite(limit):
-            is_in_degrees = largest > limit * (1 + LIMIT_MARGIN_RATIO) and (
-                largest / DEGREES <= limit * (1 + LIMIT_MARGIN_RATIO)
-            )
-        else:
-            is_in_degrees = largest > 20 * np.pi
-        if not is_in_degrees and rate is not None and np.array_equal(rate.time, time):
-            derivative = np.gradient(values, time)
-            ratio = (derivative @ rate.values) / max(rate.values @ rate.values, 1e-300)
-            is_in_degrees = abs(ratio / DEGREES - 1) < 0.2
-            if abs(ratio * DEGREES - 1) < 0.2:
-                raise UsageError(
-                    f'{log.path}: "velocity/{name}" is in degrees, its position in '
-                    f'radians. Give --signal velocity/{name}=COLUMN*deg.'
-                )
-        if is_in_degrees:
-            raise UsageError(
-                f'{log.path}: "{side}/{name}" goes to {largest:.3g} rad: these are '
-                f'degrees. Give --signal {side}/{name}=COLUMN*deg.'
-            )
-
-
 def _gapless_grids(log, time, notes):
     """Yield even time grids of the parts without gaps."""
     steps = np.diff(time)
@@ -341,14 +237,22 @@ def _gapless_grids(log, time, notes):
             f'{time[gaps[np.argmax(steps[gaps])]] - time[0]:.4g} s; the log is cut there'
         )
     ends = [-1, *gaps.tolist(), time.size - 1]
-    discarded = 0.0
+    discarded = jitter = 0.0
     for end_before, last in zip(ends, ends[1:]):
         part = time[end_before + 1 : last + 1]
         if part.size < MIN_SAMPLES or part[-1] - part[0] < MIN_DURATION_S:
             discarded += float(part[-1] - part[0]) if part.size else 0.0
             continue
         step = (part[-1] - part[0]) / (part.size - 1)
-        yield part[0] + step * np.arange(part.size)
+        grid = part[0] + step * np.arange(part.size)
+        jitter = max(jitter, float(np.abs(part - grid).max()))
+        yield grid
+    if jitter > MAX_JITTER_RATIO * period:
+        inner = np.delete(steps, gaps)
+        notes.append(
+            f'{log.path}: steps of the time go from {1e3 * inner.min():.3g} to '
+            f'{1e3 * inner.max():.3g} ms; samples are interpolated'
+        )
     if discarded:
         notes.append(
             f'{log.path}: {discarded:.3g} s are in parts of less than '

@@ -15,6 +15,8 @@ from flex_robot_sim.util.exceptions import UsageError
 MIN_SAMPLES = 128  # of a log
 MAX_PERIOD_DEVIATION = 0.02  # relative; with larger ones, samples are interpolated
 MIN_GAP_PERIODS = 5.0  # a longer gap between samples ends a part of a log
+MIN_JUMP_PERIODS = 2.5  # a longer gap also ends one, if there are few of them
+MAX_JUMPS = 8  # of a log that ends there; with more, samples are missing at random
 MAX_LISTED = 12  # columns in a message
 
 
@@ -85,16 +87,12 @@ def _without_invalid_ends(path, name, column, notes):
 
 def _even(path, used, rate, notes):
     """Return the VibrationLog of finite columns."""
+    for column in used.values():
+        _refuse_falling(path, column.time)
     begin = max(column.time[0] for column in used.values())
     end = min(column.time[-1] for column in used.values())
     times = next(iter(used.values())).time
     times = times[(times >= begin) & (times <= end)]
-    steps = np.diff(times)
-    if not (steps > 0.0).all():
-        raise UsageError(
-            f'{path}: the time does not rise after row {np.flatnonzero(steps <= 0.0)[0] + 1}. '
-            'Sort the log, or give one recording at a time.'
-        )
     if rate is None:
         times = _longest_part(path, times, notes)
     if times.size < MIN_SAMPLES:
@@ -104,11 +102,27 @@ def _even(path, used, rate, notes):
         )
     step = float((times[-1] - times[0]) / (times.size - 1))
     even_times = times[0] + step * np.arange(times.size)
+    largest = float(np.diff(times).max())
     is_even = np.abs(np.diff(times) - step).max() <= MAX_PERIOD_DEVIATION * step
+    if not is_even:
+        notes.append(
+            f'{path}: steps of the time go up to {largest:.3g} s, {largest / step:.2g} times '
+            'their mean; samples are interpolated'
+        )
     samples = np.column_stack(
         [_sampled(column, times if is_even else even_times) for column in used.values()]
     )
     return VibrationLog(1 / step if rate is None else rate, samples, [*used], notes)
+
+
+def _refuse_falling(path, times):
+    """Raise UsageError if times do not rise."""
+    rows = np.flatnonzero(np.diff(times) <= 0.0)
+    if rows.size:
+        raise UsageError(
+            f'{path}: the time does not rise after row {rows[0] + 1}. Sort the log, or give one '
+            'recording at a time.'
+        )
 
 
 def _longest_part(path, times, notes):
@@ -116,7 +130,9 @@ def _longest_part(path, times, notes):
     steps = np.diff(times)
     if not steps.size:
         return times
-    gaps = np.flatnonzero(steps > MIN_GAP_PERIODS * np.median(steps)) + 1
+    gaps = np.flatnonzero(steps > MIN_JUMP_PERIODS * np.median(steps)) + 1
+    if gaps.size > MAX_JUMPS:
+        gaps = np.flatnonzero(steps > MIN_GAP_PERIODS * np.median(steps)) + 1
     if not gaps.size:
         return times
     part = max(np.split(times, gaps), key=len)

@@ -8,6 +8,7 @@ import numpy as np
 
 from flex_robot_sim.recording.read import delimited, mcap
 from flex_robot_sim.recording.read.columns import Column, Recording
+from flex_robot_sim.recording.read.other_formats import refuse_other_formats
 from flex_robot_sim.recording.read.stamp_repair import with_repaired_stamps
 from flex_robot_sim.recording.read.text_chunks import HEAD_BYTES
 from flex_robot_sim.util.exceptions import UsageError
@@ -23,6 +24,7 @@ def read_recording(path: str | Path, *, rate: float | None = None) -> Recording:
     """
     path = Path(path)
     head = read_head(path)
+    refuse_other_formats(path, head)
     for reader in FORMATS:
         if reader.sniff(path, head):
             recording = reader.read(path)

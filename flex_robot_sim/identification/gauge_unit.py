@@ -1,0 +1,79 @@
+"""Gauges that are logged in strain or another unit instead of curvature, found with a model."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from collections.abc import Sequence as Rows
+
+import numpy as np
+
+from flex_robot_sim.description.robot import RobotDescription
+from flex_robot_sim.util.exceptions import UsageError
+
+MAX_RATIO = 10.0  # of a signal over the curvature of the model, and its inverse
+MAX_FITTED_RATIO = 50.0  # the same if the gain of the gauge is fitted
+MIN_EXPLAINED = 0.6  # share of the variance that the model explains with any gain
+PLANES = 'xy', 'xz'  # of the y and the z axis of a section
+UNITS = {'microstrain': 1e-6, 'strain': 1.0}
+MAX_MISFIT = 5.0  # of the factor that the model expects, from that of the described section
+DISTANCES = 2e-5, 0.5  # of a surface from the neutral axis [m]
+
+
+def refuse_other_units(
+    log: str,
+    description: RobotDescription,
+    names: Rows[str],
+    measured: np.ndarray,
+    predicted: np.ndarray,
+    fitted: Collection[str] = (),
+) -> None:
+    """
+    Raise UsageError for a gauge whose unit is none of curvature.
+
+    :param names: of the gauges, (g,); measured: their signals, (k, g); predicted: of a model.
+    :param fitted: gauges whose gain is fitted.
+    """
+    is_finite = np.isfinite(predicted).all(axis=1)
+    for name, values, expected in zip(names, measured[is_finite].T, predicted[is_finite].T):
+        factor = _factor(values, expected)
+        limit = MAX_FITTED_RATIO if name in fitted else MAX_RATIO
+        if not factor or 1 / limit < abs(factor) < limit:
+            continue
+        unit, remedy = _remedy(description, name, factor)
+        raise UsageError(
+            f'{log}: "{name}" is {1 / abs(factor):.3g} times the curvature that the model '
+            f'expects: {unit}? Give --signal {name}=COLUMN*{remedy}.'
+        )
+
+
+def _factor(values, expected):
+    """Return the factor from a signal to the curvature of a model; 0 if the shapes differ."""
+    values, expected = values - values.mean(), expected - expected.mean()
+    product, square = float(values @ expected), float(values @ values)
+    scale = square * float(expected @ expected)
+    return product / square if scale and product**2 / scale > MIN_EXPLAINED else 0.0
+
+
+def _remedy(description, name, factor):
+    """Return the likely unit of a gauge, and its factor in words."""
+    for unit, size in UNITS.items():
+        estimate = size / abs(factor)
+        if not DISTANCES[0] < estimate < DISTANCES[1]:
+            continue
+        source = f'{size:g} over the distance from the neutral axis'
+        distance = _distance(description, name)
+        if distance is None or not 1 / MAX_MISFIT < estimate / distance < MAX_MISFIT:
+            return f'in {unit}', f'F, where F is {source} [m], roughly {factor:.1g}'
+        number = np.copysign(size / distance, factor)
+        return f'in {unit}', f'{number:.4g} ({source}, {distance:.3g} m)'
+    return 'in another unit', f'{factor:.1g}, roughly'
+
+
+def _distance(description, name):
+    """Return the distance of the surface from the neutral axis [m]; None if it is unknown."""
+    link, _, sensor_name = name.partition('/')
+    beam = description.beam(link)
+    if beam.size is None:
+        return None
+    plane = next(sensor.plane for sensor in beam.sensors if sensor.name == sensor_name)
+    return 0.5 * beam.size[PLANES.index(plane)]
