@@ -223,16 +223,27 @@ class Problem:
             (output_change.std(axis=0) <= MAX_OUTPUT_CHANGE * self.measured.std(axis=0)).all()
         )
 
+    def reduced(self, table: np.ndarray) -> np.ndarray:
+        """Return the rows (k', c) of slopes (k, c) of a sequence that the fit uses: all."""
+        return table
+
+    def reduced_length(self, count: int) -> int:
+        """Return the number of rows that `reduced` returns of so many."""
+        return count
+
     def _slopes_at(self, z):
         base, motions = self._simulation(z)
         tables = self.simulated(z)
         nominal = np.concatenate(tables)
-        out = np.zeros((*nominal.shape, z.size))
+        ends = np.cumsum([len(table) for table in tables])[:-1]
+        starts = np.cumsum([0, *(self.reduced_length(len(table)) for table in tables)])
+        out = np.zeros((starts[-1], nominal.shape[1], z.size))
         readings = reading_matrix(self.unknowns, z, nominal.shape[1])
         for k, (unknown, x) in enumerate(zip(self.unknowns, z)):
             if unknown.kind in SENSOR_KINDS:
-                out[:, unknown.channel, k] = slope(unknown, x, nominal, self._signs)
-        starts = np.cumsum([0, *(len(table) for table in tables)])
+                column = slope(unknown, x, nominal, self._signs)[:, None]
+                parts = [self.reduced(part) for part in np.split(column, ends)]
+                out[:, unknown.channel, k] = np.concatenate(parts)[:, 0]
         jobs = [(k, range(len(tables))) for k in self._simulated]
         k = len(self.unknowns)
         for row, shapes in enumerate(self.starts):
@@ -258,7 +269,8 @@ class Problem:
                 outputs = channels_of(
                     self.setup, arm, self.sequences[row], motion, self._delay(shifted)
                 )
-                out[block, :, k] = (outputs - nominal[block]) / step @ readings.T
+                change = (outputs - tables[row]) / step @ readings.T
+                out[block, :, k] = self.reduced(change)
 
         with ThreadPoolExecutor(processors()) as pool:
             list(pool.map(column, jobs))

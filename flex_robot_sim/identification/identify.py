@@ -28,11 +28,19 @@ from flex_robot_sim.identification.initial_guess import (
     slowest_frequency,
     spectral_start,
 )
+from flex_robot_sim.identification.long_fit import (
+    MIN_LONG_ROWS,
+    LongFit,
+    beginnings,
+    make_long_fit,
+    thinning_line,
+)
 from flex_robot_sim.identification.model_order import best_order, with_sufficient_step
 from flex_robot_sim.identification.parameters import refuse_twice, unknowns_of
 from flex_robot_sim.identification.prediction import Setup
 from flex_robot_sim.identification.prior_widths import with_prior_widths
 from flex_robot_sim.identification.sequences import Sequence
+from flex_robot_sim.identification.thinning import largest_factor
 from flex_robot_sim.identification.unit_checks import refuse_currents, refuse_degrees
 from flex_robot_sim.identification.unknown import Unknown
 from flex_robot_sim.identification.validation import (
@@ -59,6 +67,7 @@ def identify(
     validation: Rows[Sequence] = (),
     watch: Callable[[str], object] = lambda line: None,
     known: Rows[KnownNumber] = (),
+    long_rows: int = MIN_LONG_ROWS,
 ) -> Identification:
     """
     Fit a Setup to its logs.
@@ -66,6 +75,7 @@ def identify(
     :param free: paths, patterns or groups; none: those that logs usually determine.
     :param validation: sequences of other motions; none: the end of each log is held out.
     :param watch: receives progress messages; known: calibrated values that bound parameters.
+    :param long_rows: samples above which the fit is that of `long_fit`.
     """
     free = [*free]
     setup, validation, gauge_notes = with_plausible_gauges(setup, validation, free)
@@ -80,10 +90,12 @@ def identify(
         ]
     else:
         fitted_sequences = all_sequences
-    problem = Problem(setup, unknowns, sequences=fitted_sequences)
+    is_long = sum(len(row.time) for row in fitted_sequences) > long_rows
+    first_sequences = beginnings(fitted_sequences) if is_long else fitted_sequences
+    problem = Problem(setup, unknowns, sequences=first_sequences)
     refuse_currents(problem)
     refuse_degrees(problem)
-    log_resonances = measured_resonances(fitted_sequences, data.channels)
+    log_resonances = measured_resonances(first_sequences, data.channels)
     notes = [*data.notes, *gauge_notes]
     slowest = min((unknown.frequency for unknown in log_resonances), default=0.0)
     if slowest:
@@ -110,20 +122,32 @@ def identify(
     problem = with_sufficient_step(problem, fit)
     setup = problem.setup
     watch(f'fitting with {setup.finer} more modes and steps of {setup.time_step:g} s')
-    fit = solve(problem, fit.z, fit.deviations, rounds=FINAL_WEIGHTING_ROUNDS)
-    uncertainties = _uncertainty(fit, problem)
-    unidentifiable, refit, refit_problem, refit_uncertainties = _without_unidentifiable(
-        problem, fit, uncertainties, watch
+    final: Problem | LongFit = problem
+    if is_long:
+        fit = solve(problem, fit.z, fit.deviations, rounds=1, tolerance=COARSE_TOLERANCE)
+        period = max(row.period for row in fitted_sequences)
+        every = largest_factor(period, max([one.frequency for one in log_resonances], default=0.0))
+        notes.append(thinning_line(fitted_sequences, every))
+        watch(notes[-1])
+        final = make_long_fit(problem, fit.z, fitted_sequences, all_sequences, every)
+        watch('fitting all samples')
+        fit, uncertainties = final.solve(fit.z)
+    else:
+        fit = solve(problem, fit.z, fit.deviations, rounds=FINAL_WEIGHTING_ROUNDS)
+        uncertainties = _uncertainty(fit, problem)
+    unidentifiable, refit, last, refit_uncertainties = _without_unidentifiable(
+        final, fit, uncertainties, watch
     )
+    refit_problem = last.problem if isinstance(last, LongFit) else last
     numbers = _numbers(
         unknowns, unidentifiable, (fit, uncertainties), (refit_problem, refit, refit_uncertainties)
     )
     free_count = sum(unknown.kind != 'offset' for unknown in refit_problem.unknowns)
-    predicted = refit_problem.read(refit_problem.simulated(refit.z), refit.z)
-    explained_by_channel = explained(refit_problem.measured, predicted)
+    responses = last.last_responses if isinstance(last, LongFit) else None
     fitted_data, validation_data = validation_tables(
-        setup, refit_problem, refit, all_sequences, validation
+        setup, refit_problem, refit, all_sequences, validation, responses
     )
+    explained_by_channel = explained(refit_problem.measured, np.concatenate(fitted_data.predicted))
     fitted = validate(setup, refit_problem.servo, fitted_data, all_sequences)
     checked = validate(setup, refit_problem.servo, validation_data, validation or all_sequences)
     explained_by_signal = checked.shares
@@ -266,7 +290,7 @@ def _without_unidentifiable(problem, fit, uncertainties, watch):
     refit, refit_problem, refit_uncertainties = fit, problem, uncertainties
     for _ in range(2):
         is_identified = identifiable_from_covariance(refit_problem, refit, refit_uncertainties)
-        if not unidentifiable:
+        if not unidentifiable and not isinstance(problem, LongFit):
             is_identified = identifiable_from_refit(
                 refit_problem, refit, refit_uncertainties, is_identified
             )
@@ -287,10 +311,14 @@ def _without_unidentifiable(problem, fit, uncertainties, watch):
             break
         watch('fitting without ' + ', '.join(unknown.path for unknown in unidentifiable))
         remaining = [k for k, unknown in enumerate(unknowns) if unknown not in unidentifiable]
+        rows = remaining + list(range(len(unknowns), problem.size))
+        if isinstance(problem, LongFit):
+            refit_problem = problem.without(remaining)
+            refit, refit_uncertainties = refit_problem.solve(fit.z[rows])
+            continue
         refit_problem = Problem(
             problem.setup, [unknowns[k] for k in remaining], problem.servo, problem.sequences
         )
-        rows = remaining + list(range(len(unknowns), problem.size))
         refit = solve(refit_problem, fit.z[rows])
         refit_uncertainties = _uncertainty(refit, refit_problem)
     refit_uncertainties = with_prior_widths(

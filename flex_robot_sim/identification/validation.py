@@ -12,7 +12,7 @@ import numpy as np
 from flex_robot_sim.identification.drive_terms import driven
 from flex_robot_sim.identification.fit import Fit, Problem
 from flex_robot_sim.identification.noise import highest_frequencies, noise_floor, without_spikes
-from flex_robot_sim.identification.prediction import Setup, SoftServo, respond
+from flex_robot_sim.identification.prediction import Response, Setup, SoftServo, respond
 from flex_robot_sim.identification.sensor_terms import rate_signs, read
 from flex_robot_sim.identification.sequences import Sequence
 
@@ -94,8 +94,13 @@ def validation_tables(
     fit: Fit,
     all_sequences: Rows[Sequence],
     validation: Rows[Sequence],
+    responses: Rows[Response] | None = None,
 ) -> tuple[Tables, Tables]:
-    """Return the signals of the samples that the fit used, and of those that it did not use."""
+    """
+    Return the signals of the samples that the fit used, and of those that it did not use.
+
+    :param responses: of the model along `all_sequences`; default: those of the fitted values.
+    """
     arm = setup.arm(problem.arm_values(fit.z))
     delay = problem.values(fit.z).get('delay', 0.0)
     fitted, unused = Tables([], [], [], [], [], []), Tables([], [], [], [], [], [])
@@ -116,7 +121,11 @@ def validation_tables(
 
     for row, sequence in enumerate(all_sequences):
         sequence = driven(sequence, problem.unknowns, fit.z)
-        response = respond(setup, problem.servo, arm, sequence, delay, problem._start(fit.z, row))
+        response = (
+            respond(setup, problem.servo, arm, sequence, delay, problem._start(fit.z, row))
+            if responses is None
+            else responses[row]
+        )
         end = len(problem.sequences[row].time)
         add(fitted, sequence, response, slice(end))
         if not validation:

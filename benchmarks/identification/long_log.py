@@ -1,0 +1,104 @@
+"""A log of ten minutes: time of its fit, and distance from the fit of all samples."""
+
+from time import perf_counter, process_time
+
+import numpy as np
+
+import flex_robot_sim as frs
+from flex_robot_sim.analysis.flex_sensors import flex_sensors
+from flex_robot_sim.description.robot_parameters import with_parameters
+from flex_robot_sim.identification.identify import identify
+from flex_robot_sim.identification.log_file import Column, Log
+from flex_robot_sim.identification.prediction import Setup
+from flex_robot_sim.identification.sequences import make_data_set
+from flex_robot_sim.model.assembly import build_arm
+from flex_robot_sim.util.share import shipped_robots
+
+SECONDS, PERIOD, STEP = 600.0, 2e-3, 5e-4  # of the log and of the plant [s]
+TRUE_FACTORS = {
+    'upper_arm.stiffness': 0.9,
+    'upper_arm.GJ': 1.12,
+    'upper_arm.damping_ratio': 1.5,
+    'forearm.stiffness': 1.08,
+    'forearm.damping_ratio': 1.3,
+    'waist.stiffness': 0.88,
+    'payload.mass': 1.1,
+}
+TRUE_VALUES = {'shoulder.coulomb': 0.15}
+FREE = [*TRUE_FACTORS, *TRUE_VALUES, 'waist.viscous', 'shoulder.viscous', 'elbow.viscous', 'delay']
+STIFFNESS, DAMPING = np.array([160.0, 160.0, 40.0]), np.array([12.0, 12.0, 2.0])  # of the servo
+ENCODER_STEP, GAUGE_NOISE = 2 * np.pi / 65536, 4e-4  # [rad], [1/m]
+FREQUENCIES_HZ = np.geomspace(0.1, 3.0, 9)  # of the motion
+
+
+def plant():
+    """Return an arm of two flexible links with more modes than described."""
+    text = shipped_robots()['two_link'].read_text(encoding='utf-8')
+    text = text.replace('bending_y="2"', 'bending_y="4"').replace('bending_z="2"', 'bending_z="4"')
+    description = frs.read_description(text)
+    known = frs.parameters(build_arm(description))
+    values = {path: factor * known[path].value for path, factor in TRUE_FACTORS.items()}
+    return build_arm(with_parameters(description, {**values, **TRUE_VALUES}))
+
+
+def long_log(seconds=SECONDS, seed=0):
+    """Return the Log of an arm that follows sums of sines by a servo; it begins at rest."""
+    arm, random = plant(), np.random.default_rng(seed)
+    sensors, joints = flex_sensors(arm), len(arm.joint_names)
+    simulation = frs.Simulation(arm, frs.SimulationSettings(time_step=STEP))
+    rest = frs.equilibrium(arm, np.zeros(joints))
+    simulation.set_state(q=rest.q)
+    times = PERIOD * np.arange(round(seconds / PERIOD))
+    rates = 2 * np.pi * FREQUENCIES_HZ[:, None] * random.uniform(0.8, 1.2, (9, joints))
+    phases = random.uniform(0, 2 * np.pi, (9, joints))
+    sizes = 0.25 / np.sqrt(rates / rates.min())
+    places = np.zeros((times.size, joints))
+    for rate, phase, size in zip(rates, phases, sizes):
+        places += size * np.sin(np.outer(times, rate) + phase)
+    places *= 1 - np.exp(-((np.maximum(times - 0.5, 0.0) / 0.7) ** 3))[:, None]
+    speeds = np.gradient(places, PERIOD, axis=0)
+    rows, efforts = np.empty((times.size, 2 * joints + len(sensors.names))), np.empty_like(places)
+    motors = arm.motor_q
+    for k in range(times.size):
+        q = simulation.q
+        rows[k] = np.concatenate([q[motors], simulation.position, sensors.matrix @ q])
+        error = places[k] - q[motors]
+        efforts[k] = rest.effort + STIFFNESS * error
+        efforts[k] += DAMPING * (speeds[k] - simulation.v[motors])
+        simulation.effort = efforts[k]
+        simulation.step(round(PERIOD / STEP))
+    rows[:, : 2 * joints] = ENCODER_STEP * np.round(rows[:, : 2 * joints] / ENCODER_STEP)
+    rows[:, 2 * joints :] += random.normal(0, GAUGE_NOISE, rows[:, 2 * joints :].shape)
+    efforts[1:] = 0.5 * (efforts[1:] + efforts[:-1])  # mean around the sample
+    names = [f'{kind}/{name}' for kind in ('motor', 'position') for name in arm.joint_names]
+    columns = dict(zip([*names, *sensors.names], rows.T))
+    columns |= {f'effort/{name}': row for name, row in zip(arm.joint_names, efforts.T)}
+    return Log('long', {name: Column(times, row) for name, row in columns.items()}, [])
+
+
+def fit_of(log, **settings):
+    """Return the Identification of a log, its wall time and its processor time [s]."""
+    description = frs.read_description('two_link')
+    start, before = perf_counter(), process_time()
+    setup = Setup(description, make_data_set([log], build_arm(description)))
+    found = identify(setup, FREE, **settings)
+    return found, perf_counter() - start, process_time() - before
+
+
+def long_log_fit(quick):
+    """Time of the fit, and its distance from the fit of all samples of a shorter log."""
+    found, wall, cpu = fit_of(long_log(60.0 if quick else SECONDS), long_rows=1000)
+    short = long_log(60.0)
+    thinned, full = (fit_of(short, long_rows=rows)[0] for rows in (1000, 10**9))
+    distances = {
+        one.path: abs(one.value - other.value) / other.standard_deviation
+        for one, other in zip(thinned.estimates, full.estimates)
+        if other.is_identifiable
+    }
+    return {
+        'numbers': len(found.estimates),
+        'seconds': round(wall, 1),
+        'of processors': round(cpu, 1),
+        'largest distance over the deviation': round(max(distances.values()), 3),
+        'of': max(distances, key=lambda path: distances[path]),
+    }

@@ -1,0 +1,247 @@
+"""
+Fit of a long log: Gauss-Newton steps with all samples and thinned slopes (I28).
+
+The estimates are those of the fit of all samples. The slopes have no power above the band of the
+arm, so that filtering and thinning change no sum of their products with the residuals. The
+simulation with the final step runs once per step of the fit, over all of the log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence as Rows
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from flex_robot_sim.identification.drive_terms import driven
+from flex_robot_sim.identification.fit import (
+    BOUND_MARGIN,
+    MIN_RESIDUAL_RATIO,
+    ROBUST_THRESHOLD,
+    Fit,
+    Problem,
+    robust_deviations,
+)
+from flex_robot_sim.identification.log_checks import MIN_SAMPLES
+from flex_robot_sim.identification.prediction import MAX_STEP_S, Response, respond
+from flex_robot_sim.identification.sensor_terms import rate_signs, read
+from flex_robot_sim.identification.sequences import Sequence
+from flex_robot_sim.identification.thinning import Thinning, make_thinning
+from flex_robot_sim.identification.uncertainty import Uncertainty, uncertainty
+from flex_robot_sim.identification.unknown import Unknown
+from flex_robot_sim.util.exceptions import UsageError
+
+MAX_STEPS = 6  # of a fit
+MAX_STEP_STDS = 0.5  # of the last step: slopes are known to a tenth
+MAX_COST_RISE = 1e-6  # relative, by a step of the fit
+MIN_WEIGHT = 1e-3  # of a thinned sample
+MIN_LONG_ROWS = 60_000  # samples of a long log: two minutes at 500 Hz
+START_S = 30.0  # of each sequence, for the start of the fit
+START_ENERGY_RATIO = 5e-3  # of the signals, before the motion counts as begun
+
+
+class SlopeProblem(Problem):
+    """A problem whose slopes are thinned."""
+
+    def __init__(self, problem: Problem, sequences: Rows[Sequence], thinning: Thinning) -> None:
+        """Take setup and unknowns of a problem, with the longest step of the simulation."""
+        setup = replace(problem.setup, time_step=max(problem.step, MAX_STEP_S))
+        starts = problem.starts
+        super().__init__(setup, problem.unknowns, problem.servo, sequences, starts)
+        self.thinning = thinning
+
+    def reduced(self, table: np.ndarray) -> np.ndarray:
+        """Return the thinned slopes (k', c) of a sequence."""
+        return self.thinning.apply(table)
+
+    def reduced_length(self, count: int) -> int:
+        """Return the number of thinned samples of so many."""
+        return self.thinning.length(count)
+
+
+@dataclass
+class LongFit:
+    """Slopes of a long log, and the samples that it is fitted to."""
+
+    problem: Problem  # with the final step, of the samples to fit
+    whole: list[Sequence]  # sequences with the samples for the validation
+    thinning: Thinning
+    slope_table: np.ndarray  # (r', c, p)  thinned
+    last_responses: list[Response]  # along the whole sequences
+
+    @property
+    def unknowns(self) -> list[Unknown]:
+        """Unknowns of the fit."""
+        return self.problem.unknowns
+
+    @property
+    def size(self) -> int:
+        """Number of unknowns, with those of initial states."""
+        return self.problem.size
+
+    @property
+    def lengths(self) -> list[int]:
+        """Thinned samples of each sequence."""
+        return [self.thinning.length(len(row.time)) for row in self.problem.sequences]
+
+    def initial_point(self) -> np.ndarray:
+        """Return the z (p,) of the description."""
+        return self.problem.initial_point()
+
+    def slopes(self, _z: np.ndarray) -> np.ndarray:
+        """Return the slopes (r', c, p)."""
+        return self.slope_table
+
+    def without(self, remaining: Rows[int]) -> LongFit:
+        """Return the LongFit with some of the unknowns only."""
+        problem = self.problem
+        unknowns = [problem.unknowns[k] for k in remaining]
+        reduced = Problem(
+            problem.setup, unknowns, problem.servo, problem.sequences, problem.starts
+        )
+        rows = [*remaining, *range(len(problem.unknowns), problem.size)]
+        return replace(
+            self, problem=reduced, slope_table=self.slope_table[:, :, rows], last_responses=[]
+        )
+
+    def responses(self, z: np.ndarray) -> list[Response]:
+        """Return the Response of the arm along each whole sequence."""
+        problem = self.problem
+        arm, delay = problem.setup.arm(problem.arm_values(z)), problem.values(z).get('delay', 0.0)
+        return [
+            respond(
+                problem.setup,
+                problem.servo,
+                arm,
+                driven(sequence, problem.unknowns, z),
+                delay,
+                problem._start(z, row),
+            )
+            for row, sequence in enumerate(self.whole)
+        ]
+
+    def solve(self, z: np.ndarray) -> tuple[Fit, Uncertainty]:
+        """Return the Fit from a start point z, and its Uncertainty; keep the last responses."""
+        low, high = self.problem.bounds()
+        step, previous, reference = np.zeros(z.size), np.inf, None
+        for k in range(MAX_STEPS):
+            if k or not self.last_responses:
+                self.last_responses = self.responses(z)
+            fit = self._fit(z, self.last_responses, k + 1, reference)
+            reference = fit.deviations if reference is None else reference
+            if fit.cost > previous * (1 + MAX_COST_RISE):  # too far for the slopes
+                step = 0.5 * step
+                z = z - step
+                continue
+            found, previous = uncertainty(fit, self.lengths), fit.cost
+            target = np.clip(z + self._step(fit), low + BOUND_MARGIN, high - BOUND_MARGIN)
+            step, z = target - z, target
+            if (np.abs(step) <= MAX_STEP_STDS * found.deviations).all():
+                break
+        return fit._replace(z=z, residuals=fit.residuals + fit.jacobian @ step), found
+
+    def _fit(
+        self,
+        z: np.ndarray,
+        responses: list[Response],
+        evaluations: int,
+        reference: np.ndarray | None,
+    ) -> Fit:
+        """
+        Return the Fit at z, whose tables are thinned.
+
+        :param reference: standard deviations of the channels in its cost; None: those at z.
+        """
+        tables = [
+            read(response.channels[: len(row.time)], rate_signs([row]), self.unknowns, z)
+            - row.measured
+            for response, row in zip(responses, self.problem.sequences)
+        ]
+        residuals = np.concatenate(tables)
+        if not np.isfinite(residuals).all():
+            raise UsageError(
+                f'{self.problem.sequences[0].name}: the fitted arm cannot follow this log: its '
+                'state is lost on the way. Check its masses and stiffnesses, and --time-step.'
+            )
+        scale = self.problem.measured.std(axis=0)
+        deviations = np.maximum(robust_deviations(residuals), MIN_RESIDUAL_RATIO * scale)
+        reference = deviations if reference is None else reference
+        weights, products = [], []
+        for table in tables:
+            root = np.sqrt(1 + (table / deviations / ROBUST_THRESHOLD) ** 2)
+            weights.append(np.maximum(self.thinning.mean(1 / root), MIN_WEIGHT))
+            products.append(self.thinning.apply(table / deviations / root))
+        weight = np.concatenate(weights)
+        ratio = residuals / (ROBUST_THRESHOLD * reference)
+        cost = ROBUST_THRESHOLD**2 * float((np.sqrt(1 + ratio**2) - 1).sum())
+        return Fit(
+            z,
+            np.concatenate(products) / weight,
+            self.slope_table / deviations[:, None],
+            weight,
+            deviations,
+            cost,
+            evaluations,
+        )
+
+    @staticmethod
+    def _step(fit: Fit) -> np.ndarray:
+        """Return the Gauss-Newton step (p,)."""
+        J, count = fit.jacobian, fit.z.size
+        weighted = (J * fit.weights[:, :, None]).reshape(-1, count)
+        normal = weighted.T @ J.reshape(-1, count)
+        size = np.sqrt(np.maximum(np.diag(normal), 1e-300))
+        gradient = weighted.T @ fit.residuals.ravel()
+        scaled = normal / np.outer(size, size)
+        return -np.linalg.lstsq(scaled, gradient / size, rcond=1e-12)[0] / size
+
+
+def beginnings(sequences: Rows[Sequence]) -> list[Sequence]:
+    """Return the first START_S of the motion in each sequence."""
+    parts = []
+    for row in sequences:
+        energy = (
+            ((row.measured - row.measured[0]) / (row.measured.std(axis=0) + 1e-300)) ** 2
+        ).sum(axis=1)
+        energy = np.cumsum(energy)
+        begin = int(np.searchsorted(energy, START_ENERGY_RATIO * energy[-1]))
+        parts.append(row.part(0, begin + max(MIN_SAMPLES, round(START_S / row.period))))
+    return parts
+
+
+def make_long_fit(
+    problem: Problem, z: np.ndarray, fitted: Rows[Sequence], whole: Rows[Sequence], every: int
+) -> LongFit:
+    """
+    Return the LongFit of a log with slopes and responses at z.
+
+    :param problem: of the beginning of each sequence, with the final model and step.
+    :param fitted: all samples to fit; whole: those and the ones for the validation.
+    :param every: samples that one replaces.
+    """
+    full = Problem(problem.setup, problem.unknowns, problem.servo, fitted, problem.starts)
+    # inputs with a period of at least a step suffice for slopes
+    most = max(1, int(MAX_STEP_S / min(row.period for row in fitted) + 1e-6))
+    coarse = next(k for k in range(min(most, every), 0, -1) if every % k == 0)
+    slope_problem = SlopeProblem(
+        problem, [row.thinned(coarse) for row in fitted], make_thinning(every // coarse)
+    )
+    found = LongFit(full, [*whole], make_thinning(every), np.zeros((0, 0, 0)), [])
+    with ThreadPoolExecutor(1) as pool:
+        responses = pool.submit(found.responses, z)
+        found.slope_table = np.sqrt(coarse) * slope_problem.slopes(z)
+        found.last_responses = responses.result()
+    return found
+
+
+def thinning_line(sequences: Rows[Sequence], every: int) -> str:
+    """Return a note on the thinning of the slopes of a long log."""
+    rows = sum(len(row.time) for row in sequences)
+    if every == 1:
+        return f'{rows} samples are fitted in steps with slopes of all samples'
+    band = make_thinning(every).passband(max(row.period for row in sequences))
+    return (
+        f'{rows} samples are thinned to {-(-rows // every)} behind a low-pass of {band:.3g} Hz, '
+        'which the model shares'
+    )
