@@ -15,6 +15,8 @@ parameter_errors    largest errors over 14 random motions and starts, of plants 
                     friction that creeps, slips (with hysteresis of the gear) or bends (LuGre), and
                     of an arm of this package with more modes, and their targets
 excitation_scatter  scatter of fits to noisy logs after the best motion over that after a chirp
+long_log            time of a fit to ten minutes at 500 Hz, two links, twelve parameters, and its
+                    distance from the fit of all samples of a minute, over the deviation
 real_data           explained share of strains in validation data of real logs, and that of
                     regressions without a model, see benchmarks/real_arm.py; {} without REAL_LOGS
 """
@@ -29,6 +31,7 @@ import numpy as np
 
 import flex_robot_sim as frs
 from benchmarks.identification.excitation_scatter import excitation_scatter
+from benchmarks.identification.long_log import long_log_fit
 from benchmarks.identification.parameter_errors import parameter_errors
 from benchmarks.real_arm import shares_of
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
@@ -332,6 +335,7 @@ PARTS = {
     'seconds': seconds,
     'parameter_errors': parameter_errors,
     'excitation_scatter': excitation_scatter,
+    'long_log': long_log_fit,
     'real_data': real_data,
 }
 

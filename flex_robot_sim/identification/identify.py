@@ -131,7 +131,7 @@ def identify(
         watch(notes[-1])
         final = make_long_fit(problem, fit.z, fitted_sequences, all_sequences, every)
         watch('fitting all samples')
-        fit, uncertainties = final.solve(fit.z)
+        fit, uncertainties = final.solve(fit.z, watch)
     else:
         fit = solve(problem, fit.z, fit.deviations, rounds=FINAL_WEIGHTING_ROUNDS)
         uncertainties = _uncertainty(fit, problem)
@@ -314,7 +314,7 @@ def _without_unidentifiable(problem, fit, uncertainties, watch):
         rows = remaining + list(range(len(unknowns), problem.size))
         if isinstance(problem, LongFit):
             refit_problem = problem.without(remaining)
-            refit, refit_uncertainties = refit_problem.solve(fit.z[rows])
+            refit, refit_uncertainties = refit_problem.solve(fit.z[rows], watch)
             continue
         refit_problem = Problem(
             problem.setup, [unknowns[k] for k in remaining], problem.servo, problem.sequences

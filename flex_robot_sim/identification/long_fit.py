@@ -8,9 +8,12 @@ simulation with the final step runs once per step of the fit, over all of the lo
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from collections.abc import Sequence as Rows
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from time import monotonic
 
 import numpy as np
 
@@ -34,6 +37,7 @@ from flex_robot_sim.util.exceptions import UsageError
 
 MAX_STEPS = 6  # of a fit
 MAX_STEP_STDS = 0.5  # of the last step: slopes are known to a tenth
+CONVERGENCE_RATIO = 0.3  # of two steps, at most
 MAX_COST_RISE = 1e-6  # relative, by a step of the fit
 MIN_WEIGHT = 1e-3  # of a thinned sample
 MIN_LONG_ROWS = 60_000  # samples of a long log: two minutes at 500 Hz
@@ -69,6 +73,7 @@ class LongFit:
     thinning: Thinning
     slope_table: np.ndarray  # (r', c, p)  thinned
     last_responses: list[Response]  # along the whole sequences
+    seconds: float = 0.0  # that they took
 
     @property
     def unknowns(self) -> list[Unknown]:
@@ -121,13 +126,21 @@ class LongFit:
             for row, sequence in enumerate(self.whole)
         ]
 
-    def solve(self, z: np.ndarray) -> tuple[Fit, Uncertainty]:
-        """Return the Fit from a start point z, and its Uncertainty; keep the last responses."""
+    def solve(
+        self, z: np.ndarray, watch: Callable[[str], object] = lambda line: None
+    ) -> tuple[Fit, Uncertainty]:
+        """
+        Return the Fit from a start point z, and its Uncertainty; keep the last responses.
+
+        :param watch: receives lines with the time that is left.
+        """
         low, high = self.problem.bounds()
-        step, previous, reference = np.zeros(z.size), np.inf, None
+        step, previous, reference, seconds = np.zeros(z.size), np.inf, None, self.seconds
         for k in range(MAX_STEPS):
             if k or not self.last_responses:
+                started_at = monotonic()
                 self.last_responses = self.responses(z)
+                seconds = monotonic() - started_at
             fit = self._fit(z, self.last_responses, k + 1, reference)
             reference = fit.deviations if reference is None else reference
             if fit.cost > previous * (1 + MAX_COST_RISE):  # too far for the slopes
@@ -137,6 +150,9 @@ class LongFit:
             found, previous = uncertainty(fit, self.lengths), fit.cost
             target = np.clip(z + self._step(fit), low + BOUND_MARGIN, high - BOUND_MARGIN)
             step, z = target - z, target
+            largest = float((np.abs(step) / found.deviations).max())
+            left = min(MAX_STEPS - 1 - k, steps_left(largest))
+            watch(f'fitting all samples, {time_left(left * seconds)}')
             if (np.abs(step) <= MAX_STEP_STDS * found.deviations).all():
                 break
         return fit._replace(z=z, residuals=fit.residuals + fit.jacobian @ step), found
@@ -229,10 +245,26 @@ def make_long_fit(
     )
     found = LongFit(full, [*whole], make_thinning(every), np.zeros((0, 0, 0)), [])
     with ThreadPoolExecutor(1) as pool:
+        started_at = monotonic()
         responses = pool.submit(found.responses, z)
         found.slope_table = np.sqrt(coarse) * slope_problem.slopes(z)
         found.last_responses = responses.result()
+        found.seconds = monotonic() - started_at
     return found
+
+
+def steps_left(largest: float) -> int:
+    """Return the steps of a fit after one whose largest change is so many deviations."""
+    if largest <= MAX_STEP_STDS:
+        return 0
+    return math.ceil(math.log(largest / MAX_STEP_STDS) / -math.log(CONVERGENCE_RATIO))
+
+
+def time_left(seconds: float) -> str:
+    """Return an estimate of the time left as words."""
+    if seconds < 60.0:
+        return f'at most {max(10, 10 * math.ceil(seconds / 10))} s left'
+    return f'at most {math.ceil(seconds / 60)} min left'
 
 
 def thinning_line(sequences: Rows[Sequence], every: int) -> str:

@@ -24,5 +24,6 @@ def test_small_benchmark_has_its_keys_and_small_errors(monkeypatch):
         'seconds',
         'parameter_errors',
         'excitation_scatter',
+        'long_log',
         'real_data',
     }
