@@ -25,7 +25,7 @@ class Thinning(NamedTuple):
     """
 
     every: int
-    taps: np.ndarray  # (2 HALF_WIDTH every + 1,)
+    coefficients: np.ndarray  # (2 HALF_WIDTH every + 1,)
 
     def mean(self, table: np.ndarray) -> np.ndarray:
         """Return the filtered samples (k', c) of a table (k, c)."""
@@ -35,7 +35,7 @@ class Thinning(NamedTuple):
         padded = np.pad(table, ((margin, margin), (0, 0)), mode='edge')
         count = self.length(len(table))
         first = 2 * HALF_WIDTH  # outputs before the filter has all its inputs
-        return upfirdn(self.taps, padded, 1, self.every, axis=0)[first : first + count]
+        return upfirdn(self.coefficients, padded, 1, self.every, axis=0)[first : first + count]
 
     def apply(self, table: np.ndarray) -> np.ndarray:
         """Return the filtered samples (k', c), scaled so that sums of products stay the same."""
@@ -54,8 +54,10 @@ def make_thinning(every: int) -> Thinning:
     """Return the Thinning to one in `every` samples."""
     if every == 1:
         return Thinning(1, np.ones(1))
-    taps = firwin(2 * HALF_WIDTH * every + 1, CUTOFF_RATIO / every, window=('kaiser', KAISER_BETA))
-    return Thinning(every, taps)
+    coefficients = firwin(
+        2 * HALF_WIDTH * every + 1, CUTOFF_RATIO / every, window=('kaiser', KAISER_BETA)
+    )
+    return Thinning(every, coefficients)
 
 
 def largest_factor(period: float, highest: float) -> int:
