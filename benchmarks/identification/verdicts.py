@@ -9,7 +9,7 @@ import numpy as np
 from scipy.signal import bilinear, lfilter
 
 import flex_robot_sim as frs
-from benchmarks.identify import CURVATURE_NOISE, DELAY, RATE, record, truth
+from benchmarks.identification.shipped_arm_log import CURVATURE_NOISE, DELAY, RATE, record, truth
 from flex_robot_sim.identification.identify import identify
 from flex_robot_sim.identification.log_file import Column, Log
 from flex_robot_sim.identification.prediction import Filter, Setup

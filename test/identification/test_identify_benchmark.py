@@ -19,6 +19,7 @@ def test_small_benchmark_has_its_keys_and_small_errors(monkeypatch):
     assert {*benchmark.PARTS} == {
         'synthetic_errors',
         'coverage',
+        'coverage_across_logs',
         'wrong_start',
         'excitation_gain',
         'seconds',
