@@ -13,7 +13,7 @@ from scipy.stats import t as student
 
 from flex_robot_sim.identification.fit import Fit
 
-BLOCKS = 24  # blocks of time whose scores count as independent
+BLOCKS = 12  # blocks of time whose scores count as independent
 FREEDOM_DIVISOR = 1.5  # loss of degrees of freedom by the terms of neighbouring blocks
 CONFIDENCE_LEVEL = 0.95  # of the confidence interval
 MAX_RELATIVE_STD = 0.25  # standard deviation over value, of an identifiable parameter

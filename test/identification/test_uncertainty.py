@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.linalg import toeplitz
 from scipy.signal import butter, lfilter, sosfilt
 from scipy.stats import binom
 
@@ -31,7 +32,7 @@ def fits(colour, seed=3):
 @pytest.mark.parametrize('colour', [0.0, 0.95])
 def test_intervals_contain_the_truth_for_any_colour_of_residuals(colour):
     held = np.array([np.abs(z) <= spread.factor * spread.deviations for z, spread in fits(colour)])
-    # of 400 trials; two per cent less because the 24 blocks are few and not quite independent
+    # of 400 trials; two per cent less because the 12 blocks are few and not quite independent
     low, high = binom.ppf([1e-3, 1 - 1e-3], TRIALS, 0.95) / TRIALS
     share = held.mean(axis=0)
     assert (share > low - 0.02).all() and (share < high + 0.02).all(), share
@@ -47,7 +48,7 @@ def test_deviations_for_white_residuals_would_be_too_small():
 
 
 def test_deviations_agree_with_a_block_bootstrap():
-    random, ratios = np.random.default_rng(5), []
+    random, variances = np.random.default_rng(5), []
     for k, (_, spread) in enumerate(fits(0.9, seed=11)):
         if k == 12:
             break
@@ -61,10 +62,21 @@ def test_deviations_agree_with_a_block_bootstrap():
             begins = random.integers(0, ROWS - 150, ROWS // 150)
             drawn = np.concatenate([left[b : b + 150] for b in begins])
             found.append(np.linalg.lstsq(J, drawn, rcond=None)[0])
-        ratios.append(np.std(found, axis=0) / spread.deviations)
-    # 24 blocks determine a standard deviation to one seventh, twelve to 4 %. The slow column
+        variances.append((np.var(found, axis=0), spread.deviations**2))
+    # 12 blocks determine a standard deviation to a quarter, twelve fits to 7 %. The slow column
     # spans all blocks, whose sums are not quite independent
-    assert np.mean(ratios, axis=0) == pytest.approx(1.0, abs=0.2)
+    drawn, stated = np.sqrt(np.mean(variances, axis=0))
+    assert drawn / stated == pytest.approx(1.0, abs=0.2)
+
+
+def test_mean_variance_is_that_of_autoregressive_noise():
+    # cov z = J^+ C J^+^T; C has c^|i - k| / (1 - c^2)
+    colour, t = 0.9, np.linspace(0, 1, ROWS)
+    inverse = np.linalg.pinv(np.column_stack([np.sin(40 * t), np.cos(40 * t), t - 0.5]))
+    coloured = toeplitz(colour ** np.arange(ROWS)) / (1 - colour**2)
+    true = np.diag(inverse @ coloured @ inverse.T)
+    found = np.mean([spread.deviations**2 for _, spread in fits(colour)], axis=0)
+    assert found == pytest.approx(true, rel=0.2)
 
 
 def test_only_a_parameter_without_effect_is_unidentifiable():
@@ -101,7 +113,7 @@ def test_two_parameters_are_separable_up_to_the_jacobian_accuracy(apart, is_iden
     spread = uncertainty(
         Fit(np.zeros(2), noise[:, None], J, np.ones((ROWS, 1)), np.ones(1), 0.0, 0), [ROWS]
     )
-    if is_identifiable:  # white noise of variance one; 24 blocks determine it to a third
+    if is_identifiable:  # white noise of variance one; 12 blocks determine it to a third
         assert spread.deviations == pytest.approx(2 * [1 / np.sin(apart)], rel=0.35)
     else:
         assert np.isinf(spread.deviations).all()
