@@ -58,7 +58,9 @@ class PlanarArm:
             }
         return values
 
-    def model(self, *, pieces=24, friction=True, presliding=None, modes=2, gauges=True):
+    def model(
+        self, *, pieces=24, friction=True, presliding=None, creep_rate=None, modes=2, gauges=True
+    ):
         """Return the arm for a fit; `pieces` of a plant give the places of its gauges."""
         builder, parent = frs.ArmBuilder('planar'), 'base'
         for k, (drive, link) in enumerate(zip(self.drives, self.links), start=1):
@@ -80,6 +82,7 @@ class PlanarArm:
                 viscous_friction=drive.viscous if friction else 0.0,
                 coulomb_friction=drive.coulomb if friction else 0.0,
                 presliding=presliding if friction and drive.coulomb else None,
+                creep_rate=creep_rate if friction and drive.coulomb else None,
             )
             builder.add_gear(
                 f'joint{k}',

@@ -38,8 +38,9 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar='PATHS',
         default='',
         help='what to fit, with commas: forearm.EIz, *.damping, delay, or groups: stiffness, '
-        'damping, friction, hysteresis, mass, sensors; of the bench: gains, crosstalk, '
-        'rate_sign, gravity, cable, torque_constants (default: what the logs determine well)',
+        'damping, friction, hysteresis, creep, mass, sensors; of the bench: gains, '
+        'crosstalk, rate_sign, gravity, cable, torque_constants (default: what the logs '
+        'determine well)',
     )
     parser.add_argument(
         '--signal',

@@ -115,11 +115,12 @@ def _add_gear(document, element, values, joint):
             and values['static_friction'] is None
             and values['spring_stiffness'] == 0
             and values['presliding'] == 0
+            and values['creep_rate'] == 0
         ):
             raise document.error(
                 element,
                 f'joint "{joint.name}" has no stiffness, rotor_inertia, spring_stiffness, '
-                'static_friction or presliding',
+                'static_friction, presliding or creep_rate',
                 'Give one of them, or remove the joint from <flexibility>',
             )
         values['stiffness'] = np.inf
@@ -139,12 +140,7 @@ def _add_gear(document, element, values, joint):
             f'than the friction of {joint.friction.coulomb_friction:g} in its <dynamics>',
             'Correct one of them',
         )
-    if values['presliding'] > 0 and values['static_friction'] == 0:
-        document.warn(
-            document.line(element),
-            f'joint "{joint.name}" has a presliding but no dry friction',
-            "Give the friction of the joint's <dynamics>, or remove the presliding",
-        )
+    _check_friction_onset(document, element, values, joint)
     return replace(
         joint,
         stiffness=values['stiffness'],
@@ -159,6 +155,23 @@ def _add_gear(document, element, values, joint):
         spring_stiffness=values['spring_stiffness'],
         spring_reference=values['spring_reference'],
     )
+
+
+def _check_friction_onset(document, element, values, joint):
+    """Refuse presliding together with creep; warn of either without dry friction."""
+    given = [name for name in ('presliding', 'creep_rate') if values[name] > 0]
+    if len(given) == 2:
+        raise document.error(
+            element,
+            f'joint "{joint.name}" has a presliding and a creep_rate, which exclude each other',
+            'Remove one of them',
+        )
+    if given and values['static_friction'] == 0:
+        document.warn(
+            document.line(element),
+            f'joint "{joint.name}" has a {given[0]} but no dry friction',
+            f"Give the friction of the joint's <dynamics>, or remove the {given[0]}",
+        )
 
 
 def _check_hysteresis(document, element, values, joint):

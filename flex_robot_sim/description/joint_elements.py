@@ -23,6 +23,7 @@ _IN_FLEXIBILITY = (
     'static_friction',
     'stribeck_rate',
     'presliding',
+    'creep_rate',
     'spring_stiffness',
     'spring_reference',
 )

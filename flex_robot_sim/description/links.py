@@ -103,6 +103,7 @@ class JointFriction(NamedTuple):
     static_friction: float = 0.0  # dry friction at rest                    [N m or N]
     stribeck_rate: float = 0.01  # of its decay to coulomb_friction        [rad/s or m/s]
     presliding: float = 0.0  # displacement over which dry friction rises  [rad or m]
+    creep_rate: float = 0.0  # at which dry friction reaches its level     [rad/s or m/s]
 
     @property
     def stiction(self) -> float:

@@ -31,6 +31,7 @@ GROUPS = (
     'damping',
     'friction',
     'hysteresis',
+    'creep',
     'mass',
     'geometry',
     'inertia',
@@ -38,7 +39,7 @@ GROUPS = (
     'limit',
     'position',
 )
-"""Groups of quantities; a fit can estimate the first six, see `identification/parameters.py`."""
+"""Groups of quantities; a fit can estimate the first seven, see `identification/parameters.py`."""
 
 
 def _attribute(unit, meaning, **bounds):
@@ -307,6 +308,12 @@ JOINT_QUANTITIES = {
         'hysteresis',
         'displacement over which dry friction rises',
         'presliding',
+    ),
+    'creep_rate': _friction_quantity(
+        FLEXIBILITY['joint'].attributes['creep_rate'],
+        'creep',
+        'speed at which dry friction reaches its full level',
+        'creep_rate',
     ),
     'rotor_inertia': _gear_quantity('rotor_inertia', 'mass', 'of the motor about its own axis'),
     'gear_ratio': _gear_quantity(

@@ -199,6 +199,8 @@ def with_parameters(
             raise UsageError(
                 f'{path} = {value:g} cannot be: it must be {parameter.range_text}{largest}.'
             )
+        if word in ('presliding', 'creep_rate'):
+            _refuse_presliding_and_creep(joints[name])
     changed = replace(description, links=tuple(links.values()), joints=tuple(joints.values()))
     body_changes = {
         path: value
@@ -208,6 +210,14 @@ def with_parameters(
     if body_changes:
         _refuse_impossible_bodies(description, changed, body_changes)
     return changed
+
+
+def _refuse_presliding_and_creep(joint):
+    if joint.friction.presliding > 0.0 and joint.friction.creep_rate > 0.0:
+        raise UsageError(
+            f'joint "{joint.name}" would have a presliding and a creep_rate, which exclude each '
+            'other. Set one of them to 0.'
+        )
 
 
 def parameter_at(description: RobotDescription, path: str) -> Parameter:

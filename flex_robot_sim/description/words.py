@@ -263,6 +263,13 @@ FLEXIBILITY = {
                 '0: at once',
                 at_least=0.0,
             ),
+            'creep_rate': _number(
+                'rad/s or m/s',
+                JointFriction().creep_rate,
+                'speed at which dry friction reaches its full level; it grows with the speed up '
+                'to there, so that the joint creeps under a small load; 0: the joint sticks',
+                at_least=0.0,
+            ),
             'spring_stiffness': _number(
                 'N m/rad or N/m',
                 0.0,

@@ -1,12 +1,12 @@
 """Slopes of springs, dampers and friction with the rates, D, and with the coordinates, K (T50)."""
 
-from math import tanh
-
 from flex_robot_sim.dynamics.forces import add_contact_slopes
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.model.friction import (
+    CREEP_RATE,
     SMOOTHING_RATE,
     VISCOUS,
+    friction_direction,
     smoothed_friction,
     static_friction,
     stribeck_slope,
@@ -50,7 +50,8 @@ def add_smooth_slopes(arm, q, qd, D, K):
         if not arm.lower[j] < q[j] < arm.upper[j]:
             is_smooth = False
         if static_friction(arm.friction[j]) > 0.0:
-            if abs(qd[k]) <= arm.friction[j, SMOOTHING_RATE]:
+            sticks = arm.friction[j, CREEP_RATE] == 0.0
+            if sticks and abs(qd[k]) <= arm.friction[j, SMOOTHING_RATE]:
                 is_smooth = False
             else:
                 D[k, k] += smoothed_friction(qd[k], arm.friction[j])[1] + _excess_slope(
@@ -89,4 +90,4 @@ def add_linear_slopes(arm, D, K):
 @compiled
 def _excess_slope(v, row):
     """Part of the slope of `smoothed_friction` that its stiction adds, which is negative."""
-    return stribeck_slope(v, row) * tanh(v / row[SMOOTHING_RATE])
+    return stribeck_slope(v, row) * friction_direction(v, row)

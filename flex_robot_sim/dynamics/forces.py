@@ -10,6 +10,8 @@ joint are in joint_laws.py and model/friction.py.
 from math import inf
 
 from flex_robot_sim.dynamics.joint_laws import (
+    NO_CREEP,
+    end_weight,
     motor_force,
     smooth_force,
     solve_joint_laws,
@@ -19,6 +21,7 @@ from flex_robot_sim.dynamics.maxwell_slip import friction_elements, gear_element
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.model.damping import add_shared_damping_force, shared_damping_power
 from flex_robot_sim.model.friction import (
+    CREEP_RATE,
     VISCOUS,
     friction_level,
     smoothed_friction,
@@ -83,7 +86,7 @@ def set_forces(arm, q, qd, effort, h, guess, work):
             )
             if h == 0.0 or (is_driven and work.prescribed[j] != 0.0):
                 slip = friction_elements(arm, j, start, slips, work)
-                force, slope = smooth_force(qd[k], start, h, laws, slip)
+                force, slope = smooth_force(qd[k], start, h, laws, slip, NO_CREEP)
                 if friction > 0.0:
                     force -= smoothed_friction(qd[k], arm.friction[j])[0]
                 slope = 0.0
@@ -94,6 +97,10 @@ def set_forces(arm, q, qd, effort, h, guess, work):
                 r = 2.0 * inertia / h
                 slip = friction_elements(arm, j, start, slips, work)
                 friction = 0.0 if friction == 0.0 else friction_level(start, arm.friction[j])
+                creep, creep_rate = NO_CREEP, arm.friction[j, CREEP_RATE]
+                if friction > 0.0 and creep_rate > 0.0:
+                    creep = friction, creep_rate, end_weight(2.0 * friction / (r * creep_rate))
+                    friction = 0.0
                 force, slope = solve_joint_laws(
                     work.relaxation[0] * r * qd[k] - work.joint_force[k],
                     work.relaxation[0] * r,
@@ -104,6 +111,7 @@ def set_forces(arm, q, qd, effort, h, guess, work):
                     h,
                     laws,
                     slip,
+                    creep,
                 )
                 work.is_nonsmooth[k] = is_nonlinear or slope != -(s + ps)
             else:
@@ -159,7 +167,7 @@ def gear_force_with_slip(arm, j, q, qd, h, guess, work):
     laws = (-k * position, 0.5 * h * k + d, 0.0, 0.0, inf, inf, -inf, -inf, 1.0, 0.0, 1.0)
     slip = gear_elements(arm, j, work)
     if h == 0.0:
-        return -smooth_force(rate, rate, h, laws, slip)[0], 0.0
+        return -smooth_force(rate, rate, h, laws, slip, NO_CREEP)[0], 0.0
     start = rate - 0.5 * h * (guess[m] - guess[j])
     link, motor = arm.inertia_scale[j], arm.rotor[j]
     if work.own_inertia[j] > 0.0:
@@ -175,6 +183,7 @@ def gear_force_with_slip(arm, j, q, qd, h, guess, work):
         h,
         laws,
         slip,
+        NO_CREEP,
     )
     work.gear_law[j, 1], work.gear_law[j, 2] = force, slope
     return -(force + slope * start), -0.5 * h * slope

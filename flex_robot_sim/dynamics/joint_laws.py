@@ -4,15 +4,18 @@ Force laws along one coordinate of a joint: motor, spring, stops, and all with d
 Every force decreases monotonically with the rate, so that it has one solution for any step h. With
 the rate v at mid-step and v0 at the start, the end has v1 = 2 v - v0, and the coordinate moves
 from q0 to q0 + h v. Stops and dry friction are dissipative by construction, for any step, inertia
-and other laws (T31, T32). With h = 0 the laws are those of an instant. All functions take plain
-numbers, because a call with an arm costs more than the computation.
+and other laws (T31, T32, T35). With h = 0 the laws are those of an instant. All functions take
+plain numbers, because a call with an arm costs more than the computation.
 """
+
+from math import expm1
 
 from flex_robot_sim.dynamics.maxwell_slip import slip_force
 from flex_robot_sim.jit.compiled import compiled
 
 RATE_LIMIT_TAPER = 0.02  # share of the rate limit above it in which the motor force fades out
 STICTION_DAMPING = 1e9  # damping during static friction, over inertia / step
+NO_CREEP = (0.0, 1.0, 0.5)  # argument of `creep_force` for friction that does not creep
 MAX_NEWTON_ITERATIONS = 60  # bisection alone reaches rounding within these
 
 
@@ -86,7 +89,42 @@ def motor_force(v, p, s, limit, rate_limit):
 
 
 @compiled
-def smooth_force(v, v0, h, laws, slip):
+def creep_force(v, v0, creep):
+    """
+    Friction that creeps, and its slope with the rate (T35).
+
+    It is exact for an inertia that this friction alone decelerates.
+
+    :param creep: level of the friction [N m, N], rate at which it reaches it [rad/s, m/s], and
+        `end_weight`.
+    """
+    level, creep_rate, weight = creep
+    rate, slope = 2.0 * weight * v, 2.0 * weight
+    if v * v0 > 0.0:
+        rate -= (slope - 1.0) * v0
+        if rate * v <= 0.0:
+            return 0.0, 0.0
+    if abs(rate) >= creep_rate:
+        return (level if rate > 0.0 else -level), 0.0
+    return level * rate / creep_rate, level * slope / creep_rate
+
+
+@compiled
+def end_weight(decay):
+    """
+    Weight of the rate at the end of a step in the rate of a linear damper, from 1/2 to 1.
+
+    The step is then exact for an inertia with this damper only (exponential fitting, HLW).
+
+    :param decay: step over the time constant of inertia and damper.
+    """
+    if decay < 1e-3:
+        return 0.5 + decay / 12.0
+    return -1.0 / expm1(-decay) - 1.0 / decay
+
+
+@compiled
+def smooth_force(v, v0, h, laws, slip, creep):
     """
     Total force without the corners of dry friction, and minus its slope with the rate.
 
@@ -94,6 +132,7 @@ def smooth_force(v, v0, h, laws, slip):
         dampers; demand p and ps of the motor with its limits, see `motor_force`; penetration of
         the upper and of the lower stop at the start of the step; k, d and depth of the stops.
     :param slip: arguments of `slip_force` after the displacement.
+    :param creep: argument of `creep_force`; level 0: the friction does not creep.
     """
     a, s, p, ps, limit, rate_limit, above, below, k, d, depth = laws
     motor, motor_slope = motor_force(v, p, ps, limit, rate_limit)
@@ -101,14 +140,16 @@ def smooth_force(v, v0, h, laws, slip):
     _, lower_force, lower_slope = stop_force(-v, -v0, h, below, k, d, depth)
     z, stiffness, limit, k_scale, x_scale = slip
     slip_total, slip_slope = slip_force(h * v, z, stiffness, limit, k_scale, x_scale)
-    return (
-        a - s * v + motor - upper_force + lower_force - slip_total,
-        s + motor_slope + upper_slope + lower_slope + h * slip_slope,
-    )
+    force = a - s * v + motor - upper_force + lower_force - slip_total
+    slope = s + motor_slope + upper_slope + lower_slope + h * slip_slope
+    if creep[0] > 0.0:
+        friction, friction_slope = creep_force(v, v0, creep)
+        return force - friction, slope + friction_slope
+    return force, slope
 
 
 @compiled
-def solve_joint_laws(w, r, step_inertia, c, v, v0, h, laws, slip):
+def solve_joint_laws(w, r, step_inertia, c, v, v0, h, laws, slip, creep):
     """
     Linear force f + g v that represents all laws near the rate that solves them (T33).
 
@@ -116,14 +157,14 @@ def solve_joint_laws(w, r, step_inertia, c, v, v0, h, laws, slip):
     solution lies on the piece where the step ends.
 
     :param step_inertia: inertia over half the step; scales the damping during static friction.
-    :param c: dry friction [N m, N]; the other arguments are those of `smooth_force`.
+    :param c: dry friction that sticks [N m, N]; the other arguments are those of `smooth_force`.
     :returns: f and g <= 0.
     """
     direction = 0.0
     if c > 0.0:
         # friction has corners where the rate is zero at the middle or at the end of the step
         low, high = min(0.0, 0.5 * v0), max(0.0, 0.5 * v0)
-        force, slope = smooth_force(low, v0, h, laws, slip)
+        force, slope = smooth_force(low, v0, h, laws, slip, creep)
         residual = w - r * low + force
         if residual < -c:
             direction = -1.0
@@ -131,7 +172,7 @@ def solve_joint_laws(w, r, step_inertia, c, v, v0, h, laws, slip):
             stiction = STICTION_DAMPING * step_inertia
             return force + (slope + stiction) * low, -slope - stiction
         else:
-            force, slope = smooth_force(high, v0, h, laws, slip)
+            force, slope = smooth_force(high, v0, h, laws, slip, creep)
             residual = w - r * high + force
             if residual > c:
                 direction = 1.0
@@ -141,7 +182,7 @@ def solve_joint_laws(w, r, step_inertia, c, v, v0, h, laws, slip):
     # r v - force(v) increases monotonically, so that its root can be bracketed
     low, high, has_low, has_high = v, v, False, False
     for _ in range(MAX_NEWTON_ITERATIONS):
-        force, slope = smooth_force(v, v0, h, laws, slip)
+        force, slope = smooth_force(v, v0, h, laws, slip, creep)
         residual = w - c * direction + force - r * v
         correction = residual / (r + slope)
         if abs(correction) <= 1e-12 * (abs(v) + abs(correction)) or residual == 0.0:

@@ -25,13 +25,22 @@ BENCH_GROUPS = {
     'cable': 'cable',
     'torque_constants': 'torque_constant',
 }
-GROUPS = 'stiffness', 'damping', 'friction', 'hysteresis', 'mass', 'sensors', *BENCH_GROUPS
+GROUPS = (
+    'stiffness',
+    'damping',
+    'friction',
+    'hysteresis',
+    'creep',
+    'mass',
+    'sensors',
+    *BENCH_GROUPS,
+)
 DRIVE_QUANTITIES = 'cable_torque', 'cable_stiffness', 'torque_constant'
 DRIVE_GROUPS = 'cable', 'torque_constants'  # that need efforts
 # of parameters that start at zero
-GROUP_SCALES = {'friction': 1.0, 'damping': 0.01, 'hysteresis': 0.01, 'mass': 0.1}
+GROUP_SCALES = {'friction': 1.0, 'damping': 0.01, 'hysteresis': 0.01, 'creep': 0.01, 'mass': 0.1}
 # of the robot
-FITTED_GROUPS = ('stiffness', 'damping', 'friction', 'hysteresis', 'mass', 'geometry')
+FITTED_GROUPS = ('stiffness', 'damping', 'friction', 'hysteresis', 'creep', 'mass', 'geometry')
 FRICTION_SCALE_RATIO = 0.02  # scale of friction, relative to the largest effort
 
 
@@ -135,11 +144,14 @@ def _paths_of_group(group, arm, data, candidates):
                 continue
         if (
             link is None
-            and group in ('damping', 'hysteresis', 'stiffness')
+            and group in ('damping', 'hysteresis', 'creep', 'stiffness')
             and not data.has_efforts
             and (quantity != 'spring_stiffness')
         ):
             continue
+        other = {'presliding': 'creep_rate', 'creep_rate': 'presliding'}.get(quantity)
+        if other and getattr(description.joint(name).friction, other) > 0.0:
+            continue  # they exclude each other
         if group == 'mass':
             last = description.links[-1].name
             if name != _last_link_with_mass(description, last):
@@ -178,7 +190,9 @@ def _last_link_with_mass(description, last):
 def _refuse_unidentifiable(path, unknown, data):
     """Refuse parameters that cancel out of every fit with prescribed motion."""
     name, _, quantity = path.rpartition('.')
-    if not data.has_efforts and (unknown.kind == 'friction' or quantity == 'presliding'):
+    if not data.has_efforts and (
+        unknown.kind in ('friction', 'creep') or quantity == 'presliding'
+    ):
         raise UsageError(
             f'"{path}" drops out where the measured motion drives the arm. Log '
             f'effort/{name}, or leave it out.'

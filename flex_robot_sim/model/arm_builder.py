@@ -198,6 +198,7 @@ class ArmBuilder:
         static_friction: float | None = None,
         stribeck_rate: float | None = None,
         presliding: float | None = None,
+        creep_rate: float | None = None,
         spring_stiffness: float | None = None,
         spring_reference: float | None = None,
     ) -> ArmBuilder:
@@ -218,6 +219,7 @@ class ArmBuilder:
         :param coulomb_friction: dry friction in motion [N m or N]; static_friction: at rest.
         :param stribeck_rate: at which static decays to Coulomb friction [rad/s or m/s].
         :param presliding: displacement over which dry friction rises [rad or m].
+        :param creep_rate: at which dry friction reaches its level; it sticks if 0 [rad/s or m/s].
         :param spring_stiffness: of a spring across the joint [N m/rad or N/m].
         :param spring_reference: joint position without spring force [rad or m].
 
@@ -243,6 +245,7 @@ class ArmBuilder:
                 'static_friction': static_friction,
                 'stribeck_rate': stribeck_rate,
                 'presliding': presliding,
+                'creep_rate': creep_rate,
                 'spring_stiffness': spring_stiffness,
                 'spring_reference': spring_reference,
             },

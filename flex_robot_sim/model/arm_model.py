@@ -69,7 +69,7 @@ class ArmArrays(NamedTuple):
     rotor: np.ndarray  # (j,)       inertia of the rotor behind the gear       [kg m2, kg]
     gear_stiffness: np.ndarray  # (j,)       [N m/rad, N/m]
     gear_damping: np.ndarray  # (j,)       [N m s/rad, N s/m]
-    friction: FrictionRows  # (j, 5)     in the drive; friction.py names the columns
+    friction: FrictionRows  # (j, 6)     in the drive; friction.py names the columns
     slip_stiffness: SlipTable  # (j, 2, e)  of Maxwell-slip elements, of gear and friction
     slip_limit: SlipTable  # (j, 2, e)  their largest deflections                [rad, m]
     spring: np.ndarray  # (j,)       parallel to the motor               [N m/rad, N/m]

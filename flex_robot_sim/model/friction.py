@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     from flex_robot_sim.description.links import JointFriction
 
 # viscous friction [N m s/rad]; dry friction in motion, and its excess at rest [N m, N]; rate of
-# the transition between the two, and rate below which explicit schemes smooth it [rad/s, m/s]
-COLUMN_COUNT = 5
-VISCOUS, COULOMB, STICTION, STRIBECK_RATE, SMOOTHING_RATE = range(COLUMN_COUNT)
+# the transition between the two, rate below which explicit schemes smooth it, and rate at which
+# friction that creeps reaches its level, 0: it sticks [rad/s, m/s]
+COLUMN_COUNT = 6
+VISCOUS, COULOMB, STICTION, STRIBECK_RATE, SMOOTHING_RATE, CREEP_RATE = range(COLUMN_COUNT)
 FrictionRows: TypeAlias = Annotated[np.ndarray, COLUMN_COUNT]
 DEFAULT_SMOOTHING_RATE = 1e-2  # [rad/s, m/s]
 
@@ -35,6 +36,7 @@ def friction_rows(joints: Iterable[JointFriction]) -> np.ndarray:
                 joint.stiction,
                 joint.stribeck_rate,
                 DEFAULT_SMOOTHING_RATE,
+                joint.creep_rate,
             )
             for joint in joints
         ],
@@ -67,11 +69,25 @@ def stribeck_slope(v, row):
 
 
 @compiled
+def friction_direction(v, row):
+    """Dry friction over its level at a rate: linear if it creeps, else smoothed."""
+    if row[CREEP_RATE] > 0.0:
+        return min(max(v / row[CREEP_RATE], -1.0), 1.0)
+    return tanh(v / row[SMOOTHING_RATE])
+
+
+@compiled
 def smoothed_friction(v, row):
-    """Force of dry friction, smoothed for explicit schemes, and its slope at a constant level."""
-    width = row[SMOOTHING_RATE]
-    direction, level = tanh(v / width), friction_level(v, row)
-    return level * direction, level * (1.0 - direction * direction) / width
+    """
+    Force of dry friction as a function of the rate, and its slope at a constant level.
+
+    Friction that creeps is one; the other is smoothed, for explicit schemes.
+    """
+    direction, level = friction_direction(v, row), friction_level(v, row)
+    if row[CREEP_RATE] > 0.0:
+        slope = level / row[CREEP_RATE] if abs(v) < row[CREEP_RATE] else 0.0
+        return level * direction, slope
+    return level * direction, level * (1.0 - direction * direction) / row[SMOOTHING_RATE]
 
 
 def static_frictions(table: np.ndarray) -> np.ndarray:
@@ -81,7 +97,8 @@ def static_frictions(table: np.ndarray) -> np.ndarray:
 
 def smoothed_slopes_at_rest(table: np.ndarray) -> np.ndarray:
     """Return the slopes of `smoothed_friction` at rest, (joints,) [N m s/rad, N s/m]."""
-    return static_frictions(table) / table[:, SMOOTHING_RATE]
+    creep = table[:, CREEP_RATE]
+    return static_frictions(table) / np.where(creep > 0.0, creep, table[:, SMOOTHING_RATE])
 
 
 def has_dry_friction(table: np.ndarray) -> bool:

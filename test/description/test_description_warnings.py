@@ -51,6 +51,10 @@ WARNINGS = {
     '<dynamics>, or remove the presliding.': robot(
         link(), joint(), flexibility('<joint name="hinge" presliding="0.001"/>')
     ),
+    'joint "hinge" has a creep_rate but no dry friction. Give the friction of the joint\'s '
+    '<dynamics>, or remove the creep_rate.': robot(
+        link(), joint(), flexibility('<joint name="hinge" creep_rate="0.001"/>')
+    ),
     'joint "far" rides 2.1 m beside the beam of link "arm", which is 1 m long. Check its '
     '<origin> [m] and the end of the beam [m].': robot(
         link(),

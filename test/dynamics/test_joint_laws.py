@@ -5,6 +5,9 @@ import pytest
 from reference import along
 
 from flex_robot_sim.dynamics.joint_laws import (
+    NO_CREEP,
+    creep_force,
+    end_weight,
     motor_force,
     smooth_force,
     solve_joint_laws,
@@ -89,9 +92,9 @@ def test_joint_laws_are_solved_for_the_unique_rate():
         r, w, c = 10.0 ** rng.uniform(0, 3), rng.normal() * 50.0, rng.integers(0, 2) * 2.0
         laws = (3.0, 0.4, rng.normal(), 2.0, 5.0, np.inf, gap, -1.0, *STOP.values())
         slip = rng.uniform(-0.01, 0.01, 3), rng.uniform(0.0, 1e4, 3), np.full(3, 0.01), 1.0, 1.0
-        f, g = solve_joint_laws(w, r, r, c, v, v0, h, laws, slip)
+        f, g = solve_joint_laws(w, r, r, c, v, v0, h, laws, slip, NO_CREEP)
         found = (w + f) / (r - g)  # r v = w + f + g v
-        force, _ = smooth_force(found, v0, h, laws, slip)
+        force, _ = smooth_force(found, v0, h, laws, slip, NO_CREEP)
         friction = w + force - r * found
         tolerance = 1e-7 * (abs(w) + abs(force) + c + 1.0)
         assert abs(friction) <= c + tolerance
@@ -100,3 +103,39 @@ def test_joint_laws_are_solved_for_the_unique_rate():
             expected = c * np.sign(found) if found * last > 0.0 else 0.0
             assert friction == pytest.approx(expected, abs=tolerance)
         assert friction * found >= -tolerance * abs(found)  # it dissipates energy
+
+
+def test_a_joint_that_creeps_is_solved_for_the_unique_rate():
+    rng = np.random.default_rng(5)
+    for v, v0, h, gap in cases(300, 6):
+        r, w = 10.0 ** rng.uniform(0, 3), rng.normal() * 50.0
+        creep = 2.0, 10.0 ** rng.uniform(-8, 1), rng.uniform(0.5, 1.0)
+        laws = (3.0, 0.4, rng.normal(), 2.0, 5.0, np.inf, gap, -1.0, *STOP.values())
+        slip = np.zeros(0), np.zeros(0), np.zeros(0), 1.0, 1.0
+        f, g = solve_joint_laws(w, r, r, 0.0, v, v0, h, laws, slip, creep)
+        found = (w + f) / (r - g)
+        # the residual w + force - r v falls with v and changes its sign here
+        small = 1e-6 * abs(found) + 1e-12
+        for change in (-small, small):
+            force = smooth_force(found + change, v0, h, laws, slip, creep)[0]
+            assert (w + force - r * (found + change)) * change <= 0.0
+
+
+def test_friction_that_creeps_is_continuous_monotone_and_dissipates():
+    rng = np.random.default_rng(7)
+    for _ in range(300):
+        v0, creep = rng.normal(), (2.0, 10.0 ** rng.uniform(-3, 1), rng.uniform(0.5, 1.0))
+        v = np.sort(np.append(rng.normal(size=40), [-1e-9, 0.0, 1e-9]))
+        force = np.array([creep_force(x, v0, creep)[0] for x in v])
+        assert (np.diff(force) >= 0.0).all() and (force * v >= 0.0).all()
+        assert abs(force).max() <= 2.0
+        assert (np.diff(force) <= 2.0 * 2.0 / creep[1] * np.diff(v) * (1 + 1e-9)).all()
+
+
+def test_a_damped_step_with_its_end_weight_is_exact():
+    # m dv/dt = -d v by the step m (v1 - v0) / h = -d (weight v1 + (1 - weight) v0), x = h d / m
+    for x in (1e-6, 9.9e-4, 1.01e-3, 0.1, 1.0, 30.0):
+        weight = end_weight(x)
+        last = (1.0 - (1.0 - weight) * x) / (1.0 + weight * x)
+        assert last == pytest.approx(np.exp(-x), rel=1e-12, abs=1e-15)
+    assert end_weight(np.inf) == 1.0

@@ -279,7 +279,14 @@ def test_the_description_has_all_arguments_of_the_calls():
         hysteresis=0.03,
     )
     builder.add_joint(
-        'elbow', parent='cart', child='arm', axis='-x', rpy=(0.1, -0.2, 0.3), velocity=3
+        'elbow',
+        parent='cart',
+        child='arm',
+        axis='-x',
+        rpy=(0.1, -0.2, 0.3),
+        velocity=3,
+        coulomb_friction=0.5,
+        creep_rate=0.06,
     )
     found = frs.read_description(builder.to_urdf())
     boom, arm, cart = found.beam('boom'), found.beam('arm'), found.link('cart').inertial
@@ -315,7 +322,7 @@ def test_the_description_has_all_arguments_of_the_calls():
     assert slide.position == pytest.approx(0.3 * boom.end / boom.length, rel=1e-14)
     assert slide.axis == pytest.approx(np.array([1, 2, 3]) / np.sqrt(14), rel=1e-14)
     assert (slide.lower, slide.upper, slide.effort, slide.velocity) == (-0.11, 0.23, 17, 1.9)
-    assert tuple(slide.friction) == (0.7, 0.3, 0.4, 0.02, 1e-3)
+    assert tuple(slide.friction) == (0.7, 0.3, 0.4, 0.02, 1e-3, 0.0)
     assert slide.hysteresis == 0.03
     assert (slide.spring_stiffness, slide.spring_reference) == (33, 0.05)
     assert (slide.gear_ratio, slide.rotor_inertia, slide.stiffness, slide.damping) == (
@@ -325,6 +332,7 @@ def test_the_description_has_all_arguments_of_the_calls():
         3.3,
     )
     assert (elbow.kind, tuple(elbow.axis)) == ('continuous', (-1, 0, 0))
+    assert tuple(elbow.friction) == (0.0, 0.5, 0.5, 0.01, 0.0, 0.06)
     assert (elbow.effort, elbow.velocity, elbow.lower) == (np.inf, 3, -np.inf)
     assert tuple(elbow.position) == (0, 0, 0)
 
@@ -373,7 +381,7 @@ def test_calls_reach_all_words_of_flexibility():
             child=f'beam_{k}',
             static_friction=1,
             stribeck_rate=1,
-            presliding=1,
+            **{('creep_rate', 'presliding')[k % 2]: 1},
             effort=1,
             spring_stiffness=1,
             spring_reference=1,

@@ -92,6 +92,7 @@ def joints(draw):
         'coulomb_friction': coulomb,
         'static_friction': None if coulomb is None else 1.5 * coulomb,
         'stribeck_rate': None if coulomb is None else draw(numbers(1e-3, 1.0)),
+        'creep_rate': None if coulomb is None else draw(maybe(numbers(1e-4, 1.0))),
         'spring_stiffness': draw(maybe(numbers(1e-3, 1e4))),
     }
     if arguments['spring_stiffness']:

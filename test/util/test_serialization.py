@@ -30,6 +30,7 @@ NAMES_OF_STATES = {
     4: 'ad3752e2',
     5: '1cab1266',
     6: 'd94c9593',
+    7: '5d10d2eb',
 }
 
 POOL = """\
