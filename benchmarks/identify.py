@@ -14,8 +14,8 @@ excitation_gain     widest interval after a sweep over that after the optimised 
                     and a motion optimised for it; one with both as large as their limits allow
 seconds             wall and CPU time for 30 s at 500 Hz of two_link, eight parameters
 parameter_errors    largest errors over 14 random motions and starts, of plants in MuJoCo with
-                    friction that creeps, slips (with hysteresis of the gear) or bends (LuGre), and
-                    of an arm of this package with more modes, and their targets
+                    its frictionloss, friction that creeps, slips (with hysteresis of the gear) or
+                    bends (LuGre), and of an arm of this package with more modes, and their targets
 excitation_scatter  scatter of fits to noisy logs after the best motion over that after a chirp
 long_log            time of a fit to ten minutes at 500 Hz, two links, twelve parameters, and its
                     distance from the fit of all samples of a minute, over the deviation

@@ -1,8 +1,9 @@
 """
-Errors of fitted parameters over random motions and starts, for plants of four kinds.
+Errors of fitted parameters over random motions and starts, for plants of five kinds.
 
-The plants are one joint and one flexible link: MuJoCo with `frictionloss`, with twenty slipping
-elements in gear and friction, with LuGre friction, and an arm of this package with more modes.
+The plants are one joint and one flexible link: MuJoCo with `frictionloss`, with friction that
+creeps, with twenty slipping elements in gear and friction, with LuGre friction, and an arm of this
+package with more modes.
 """
 
 import numpy as np
@@ -29,7 +30,8 @@ TARGETS = {  # largest relative errors; of the delay [s]
     'joint1.viscous': 0.03,
     'delay': 3e-4,
 }
-PLANTS = 'frictionloss', 'slip', 'lugre', 'own'
+PLANTS = 'frictionloss', 'creep', 'slip', 'lugre', 'own'
+CREEP_RATE = 0.01  # at the start of a fit [rad/s]
 
 
 def true_arm(kind):
@@ -107,12 +109,15 @@ def fitted(kind, seed, seconds=SECONDS):
     plant = make_plant(kind, arm)
     times, columns = recorded(plant, random_motion(random, seconds), seconds, GAINS)
     log = log_of(times, columns, delay=DELAY, seed=seed, name=f'{kind} {seed}')
-    has_slip = kind != 'frictionloss'
+    has_slip, creeps = kind in ('slip', 'lugre', 'own'), kind == 'creep'
     model = random_guess(random, arm).model(
-        pieces=PIECES, presliding=2 * PRESLIDING if has_slip else None
+        pieces=PIECES,
+        presliding=2 * PRESLIDING if has_slip else None,
+        creep_rate=CREEP_RATE if creeps else None,
     )
     free = [*TARGETS, 'link1.damping_time', 'joint1.damping']
-    free += ['joint1.presliding'] * has_slip + ['joint1.hysteresis'] * (kind == 'slip')
+    free += ['joint1.creep_rate'] * creeps + ['joint1.presliding'] * has_slip
+    free += ['joint1.hysteresis'] * (kind == 'slip')
     found = identify(Setup(model.description, make_data_set([log], model)), free)
     truth = {
         'link1.EIz': LINK.EI,

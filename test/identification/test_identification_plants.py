@@ -44,7 +44,7 @@ def test_frequencies_of_the_chain_are_those_of_the_model(plants):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize('friction', ['slip', 'lugre', 'frictionloss'])
+@pytest.mark.parametrize('friction', ['slip', 'lugre', 'creep', 'frictionloss'])
 def test_effort_at_constant_speed_is_the_dry_friction(plants, friction):
     arm = arm_of(plants, coulomb=0.3)
     plant, efforts = plants['mujoco_plant'].MujocoPlant(arm, friction, pieces=4), []
@@ -55,6 +55,17 @@ def test_effort_at_constant_speed_is_the_dry_friction(plants, friction):
         plant.advance(effort)
         efforts.append(effort[0])
     assert np.mean(efforts[-500:]) == pytest.approx(0.3, rel=0.01)
+
+
+def test_drive_that_creeps_moves_in_proportion_to_its_load(plants):
+    # MuJoCo: R f = -b v, with R = (1 - d) / (d J) and b = 2 / (d time constant)
+    arm, d, time_constant = arm_of(plants, coulomb=0.3), 0.05, 0.01
+    creep_rate = 0.3 / 0.05 * (1 - d) / d * d * time_constant / 2
+    plant = plants['mujoco_plant'].MujocoPlant(arm, 'creep', pieces=4)
+    for share in (0.5, -0.8):
+        for _ in range(500):
+            plant.advance(np.array([share * 0.3]))
+        assert plant.motor_rates[0] == pytest.approx(share * creep_rate, rel=0.02)
 
 
 def test_gear_loses_the_energy_of_its_hysteresis(plants):
