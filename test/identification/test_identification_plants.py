@@ -63,9 +63,9 @@ def test_drive_that_creeps_moves_in_proportion_to_its_load(plants):
     creep_rate = 0.3 / 0.05 * (1 - d) / d * d * time_constant / 2
     plant = plants['mujoco_plant'].MujocoPlant(arm, 'creep', pieces=4)
     for share in (0.5, -0.8):
-        for _ in range(500):
+        for _ in range(1500):  # the link comes to rest on its gear
             plant.advance(np.array([share * 0.3]))
-        assert plant.motor_rates[0] == pytest.approx(share * creep_rate, rel=0.02)
+        assert plant.motor_rates[0] == pytest.approx(share * creep_rate, rel=2e-3)
 
 
 def test_gear_loses_the_energy_of_its_hysteresis(plants):
