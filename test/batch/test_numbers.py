@@ -27,6 +27,7 @@ def other_arms(robot, rng, count, words=None, coupling='shortening'):
         for path, parameter in known.items()
         if (
             parameter.group in FITTED_GROUPS
+            and not path.endswith('.creep_rate')  # presliding excludes it
             if words is None
             else place_of(description, path)[0] == 'joint' and path.rpartition('.')[2] in words
         )
