@@ -19,6 +19,7 @@ parameter_errors    largest errors over 14 random motions and starts, of plants 
 excitation_scatter  scatter of fits to noisy logs after the best motion over that after a chirp
 long_log            time of a fit to ten minutes at 500 Hz, two links, twelve parameters, and its
                     distance from the fit of all samples of a minute, over the deviation
+verdicts            verdicts of fits to 40 logs, half of them with a fault, that are right
 real_data           explained share of strains in validation data of real logs, and that of
                     regressions without a model, see benchmarks/real_arm.py; {} without REAL_LOGS
 """
@@ -43,6 +44,7 @@ from benchmarks.identification.shipped_arm_log import (
     record,
     truth,
 )
+from benchmarks.identification.verdicts import verdicts
 from benchmarks.real_arm import shares_of
 from flex_robot_sim.identification.excitation_trajectories import excitation_trajectory
 from flex_robot_sim.identification.experiment_design import (
@@ -232,6 +234,7 @@ PARTS = {
     'parameter_errors': parameter_errors,
     'excitation_scatter': excitation_scatter,
     'long_log': long_log_fit,
+    'verdicts': verdicts,
     'real_data': real_data,
 }
 

@@ -100,7 +100,3 @@ def verdicts(quick=False):
         'right verdicts': len(rows) - len(wrong),
         'wrong verdicts': wrong,
     }
-
-
-if __name__ == '__main__':
-    print(verdicts())

@@ -241,8 +241,8 @@ class Problem:
         readings = reading_matrix(self.unknowns, z, nominal.shape[1])
         for k, (unknown, x) in enumerate(zip(self.unknowns, z)):
             if unknown.kind in SENSOR_KINDS:
-                column = slope(unknown, x, nominal, self._signs)[:, None]
-                parts = [self.reduced(part) for part in np.split(column, ends)]
+                slopes = slope(unknown, x, nominal, self._signs)[:, None]
+                parts = [self.reduced(part) for part in np.split(slopes, ends)]
                 out[:, unknown.channel, k] = np.concatenate(parts)[:, 0]
         jobs = [(k, range(len(tables))) for k in self._simulated]
         k = len(self.unknowns)

@@ -4,6 +4,7 @@ import numpy as np
 
 from flex_robot_sim.identification import uncertainty
 from flex_robot_sim.identification.fit import ROBUST_THRESHOLD, Fit, Problem, solve
+from flex_robot_sim.identification.long_fit import LongFit
 from flex_robot_sim.identification.uncertainty import Uncertainty
 
 MAX_RELATIVE_STD_ROUGH = 0.7  # above it not even the order of magnitude is identified
@@ -19,7 +20,7 @@ def robust_cost(problem: Problem, z: np.ndarray, deviations: np.ndarray) -> floa
 
 
 def identifiable_from_covariance(
-    problem: Problem, fit: Fit, uncertainties: Uncertainty
+    problem: Problem | LongFit, fit: Fit, uncertainties: Uncertainty
 ) -> list[bool]:
     """Return whether the log determines each unknown, by its standard deviation at the optimum."""
     is_identifiable = []

@@ -290,7 +290,7 @@ def _without_unidentifiable(problem, fit, uncertainties, watch):
     refit, refit_problem, refit_uncertainties = fit, problem, uncertainties
     for _ in range(2):
         is_identified = identifiable_from_covariance(refit_problem, refit, refit_uncertainties)
-        if not unidentifiable and not isinstance(problem, LongFit):
+        if not unidentifiable and not isinstance(refit_problem, LongFit):
             is_identified = identifiable_from_refit(
                 refit_problem, refit, refit_uncertainties, is_identified
             )

@@ -5,6 +5,7 @@ from collections.abc import Sequence as Rows
 import numpy as np
 
 from flex_robot_sim.identification.fit import Fit, Problem
+from flex_robot_sim.identification.long_fit import LongFit
 from flex_robot_sim.identification.parameters import Unknown
 from flex_robot_sim.identification.uncertainty import Uncertainty, inverse_information
 
@@ -13,6 +14,7 @@ PRIOR_FACTORS = {
     'damping': 3.0,
     'friction': 2.0,
     'hysteresis': 3.0,
+    'creep': 3.0,
     'mass': 1.1,
     'gain': 1.1,
     'geometry': 1.02,
@@ -40,9 +42,9 @@ def sensitivity(fit: Fit, column: np.ndarray) -> np.ndarray:
 
 
 def with_prior_widths(
-    problem: Problem,
+    problem: Problem | LongFit,
     removed: Rows[Unknown],
-    reduced: Problem,
+    reduced: Problem | LongFit,
     fit: Fit,
     uncertainties: Uncertainty,
 ) -> Uncertainty:

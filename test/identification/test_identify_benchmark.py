@@ -26,5 +26,6 @@ def test_small_benchmark_has_its_keys_and_small_errors(monkeypatch):
         'parameter_errors',
         'excitation_scatter',
         'long_log',
+        'verdicts',
         'real_data',
     }

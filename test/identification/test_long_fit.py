@@ -48,7 +48,7 @@ def test_the_time_left_follows_from_the_convergence():
 @pytest.mark.slow
 def test_a_fit_with_thinned_slopes_equals_that_of_all_samples(monkeypatch):
     monkeypatch.setattr(long_fit, 'START_S', 3.0)
-    lines = []
+    lines: list[str] = []
     thinned = identify(setup_of(), FREE, watch=lines.append, long_rows=100)
     for one, other in zip(thinned.estimates, found().estimates):
         assert one.value == pytest.approx(other.value, abs=0.3 * other.standard_deviation)
