@@ -22,7 +22,9 @@ def test_the_commands_of_the_page_leave_what_they_say(tmp_path, monkeypatch, cap
         for block in re.findall(r'^```sh\n(.*?)^```', PAGE, re.DOTALL | re.MULTILINE)
         for line in block.splitlines()
     ]
-    assert len(lines) == 5
+    assert len(lines) == 6
+    rows = [f'{k / 100},{k % 7}' for k in range(300)]  # of the user
+    (tmp_path / 'my_log.csv').write_text('\n'.join(['time [s],strain', *rows]))
     for line in lines:
         assert main(shlex.split(line, comments=True)[1:]) == 0, line
         said = line.partition('#')[2].strip()
