@@ -122,3 +122,16 @@ HOPELESS = {
     ),
     'two recordings': (with_rows(lambda rows: [*rows, *rows]), 'ive one recording at a time.'),
 }
+
+
+def expect_notes(path, notes, note):
+    """Expect one note on a file with these words, or none without words."""
+    assert len(notes) == bool(note)
+    assert all(line.startswith(f'{path}: ') and note in line for line in notes)
+
+
+def expect_refusal(result, program, line):
+    """Expect that a program has refused a file in one line; `result` is that of its test."""
+    code, summary, said, path = result
+    assert (code, summary, said.count('\n')) == (2, None, 1)
+    assert said.startswith(f'{program}: {path}') and line in said

@@ -5,6 +5,13 @@ from time import perf_counter, process_time
 import numpy as np
 
 import flex_robot_sim as frs
+from benchmarks.identification.shipped_arm_log import (
+    COUNTS,
+    CURVATURE_NOISE,
+    OFF,
+    SERVO,
+    values_of,
+)
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.description.robot_parameters import with_parameters
 from flex_robot_sim.identification.identify import identify
@@ -15,19 +22,9 @@ from flex_robot_sim.model.assembly import build_arm
 from flex_robot_sim.util.share import shipped_robots
 
 SECONDS, PERIOD, STEP = 600.0, 2e-3, 5e-4  # of the log and of the plant [s]
-TRUE_FACTORS = {
-    'upper_arm.stiffness': 0.9,
-    'upper_arm.GJ': 1.12,
-    'upper_arm.damping_ratio': 1.5,
-    'forearm.stiffness': 1.08,
-    'forearm.damping_ratio': 1.3,
-    'waist.stiffness': 0.88,
-    'payload.mass': 1.1,
-}
-TRUE_VALUES = {'shoulder.coulomb': 0.15}
-FREE = [*TRUE_FACTORS, *TRUE_VALUES, 'waist.viscous', 'shoulder.viscous', 'elbow.viscous', 'delay']
-STIFFNESS, DAMPING = np.array([160.0, 160.0, 40.0]), np.array([12.0, 12.0, 2.0])  # of the servo
-ENCODER_STEP, GAUGE_NOISE = 2 * np.pi / 65536, 4e-4  # [rad], [1/m]
+FREE = [*OFF['two_link'], 'waist.viscous', 'shoulder.viscous', 'elbow.viscous', 'delay']
+STIFFNESS, DAMPING = (np.array(gains) for gains in SERVO['two_link'])
+ENCODER_STEP = 2 * np.pi / COUNTS  # [rad]
 FREQUENCIES_HZ = np.geomspace(0.1, 3.0, 9)  # of the motion
 
 
@@ -36,9 +33,7 @@ def plant():
     text = shipped_robots()['two_link'].read_text(encoding='utf-8')
     text = text.replace('bending_y="2"', 'bending_y="4"').replace('bending_z="2"', 'bending_z="4"')
     description = frs.read_description(text)
-    known = frs.parameters(build_arm(description))
-    values = {path: factor * known[path].value for path, factor in TRUE_FACTORS.items()}
-    return build_arm(with_parameters(description, {**values, **TRUE_VALUES}))
+    return build_arm(with_parameters(description, values_of('two_link', description)))
 
 
 def long_log(seconds=SECONDS, seed=0):
@@ -68,7 +63,7 @@ def long_log(seconds=SECONDS, seed=0):
         simulation.effort = efforts[k]
         simulation.step(round(PERIOD / STEP))
     rows[:, : 2 * joints] = ENCODER_STEP * np.round(rows[:, : 2 * joints] / ENCODER_STEP)
-    rows[:, 2 * joints :] += random.normal(0, GAUGE_NOISE, rows[:, 2 * joints :].shape)
+    rows[:, 2 * joints :] += random.normal(0, CURVATURE_NOISE, rows[:, 2 * joints :].shape)
     efforts[1:] = 0.5 * (efforts[1:] + efforts[:-1])  # mean around the sample
     names = [f'{kind}/{name}' for kind in ('motor', 'position') for name in arm.joint_names]
     columns = dict(zip([*names, *sensors.names], rows.T))

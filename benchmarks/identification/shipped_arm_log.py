@@ -43,17 +43,22 @@ OFF = {
 SERVO = {'single_link': ([3.0], [0.35]), 'two_link': ([160.0, 160.0, 40.0], [12.0, 12.0, 2.0])}
 
 
+def values_of(name, description):
+    """Return the numbers of the arm that is measured, by path."""
+    known = parameters_of(description)
+    return {
+        path: factor if path.endswith('coulomb') else factor * known[path].value
+        for path, factor in OFF[name].items()
+    }
+
+
 def truth(name):
     """Return the arm that is measured, and its numbers by path."""
     text = shipped_robots()[name].read_text(encoding='utf-8')
     # more than a fit tries
     text = text.replace('bending_y="2"', 'bending_y="6"').replace('bending_z="2"', 'bending_z="6"')
     description = frs.read_description(text.replace('torsion="1"', 'torsion="3"'))
-    known = parameters_of(description)
-    values = {
-        path: factor if path.endswith('coulomb') else factor * known[path].value
-        for path, factor in OFF[name].items()
-    }
+    values = values_of(name, description)
     return build_arm(with_parameters(description, values)), values
 
 
