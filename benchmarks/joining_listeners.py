@@ -58,9 +58,10 @@ SYSTEMS = {
 }
 
 
-def busy(begin, stop):
-    """Keep a processor busy once the listeners begin."""
-    while not stop.is_set():
+def busy(begin, stop, seconds):
+    """Keep a processor busy once the listeners begin, for so many seconds at most."""
+    end = time.monotonic() + seconds
+    while not stop.is_set() and time.monotonic() < end:
         begin.wait(0.1)
         for _ in range(100_000):
             pass
@@ -190,7 +191,7 @@ def run(count, together=4, what='simulation', is_plain=False, is_ordinary=False,
     nursery = spawn.Process(target=come_and_go, args=(count, together, ready, begin, heard))
     others = [spawn.Process(target=control, args=(stop, worst, is_ordinary))]
     others += [
-        spawn.Process(target=busy, args=(begin, over))
+        spawn.Process(target=busy, args=(begin, over, 2 * PATIENCE + count))
         for _ in range(0 if is_idle else os.cpu_count() or 1)
     ]
     nodes = []

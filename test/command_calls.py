@@ -11,8 +11,18 @@ from unittest import mock
 
 import pytest
 
+THREADS = '/proc/self/task'  # where the system lists them
 SIGNALS = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
 SILENT_WARNINGS = DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning
+
+
+def scheduling():
+    """Return policy and parameter of each thread of this process."""
+    found = {}
+    for thread in map(int, os.listdir(THREADS) if os.path.isdir(THREADS) else ()):
+        with contextlib.suppress(OSError):  # the thread has ended
+            found[thread] = os.sched_getscheduler(thread), os.sched_getparam(thread)
+    return found
 
 
 @contextlib.contextmanager
@@ -25,6 +35,7 @@ def restored_state():
     root, handlers = logging.getLogger(), list(map(signal.getsignal, SIGNALS))
     mutable: list[list] = [sys.path, sys.argv, root.handlers]
     before, folder, level = [values[:] for values in mutable], os.getcwd(), root.level
+    interval, priorities = sys.getswitchinterval(), scheduling()
     root.handlers.clear()
     try:
         with mock.patch.dict(os.environ), warnings.catch_warnings():
@@ -41,9 +52,26 @@ def restored_state():
         root.setLevel(level)
         for number, handler in zip(SIGNALS, handlers):
             signal.signal(number, handler)
+        sys.setswitchinterval(interval)
+        for thread, (policy, parameter) in priorities.items():
+            with contextlib.suppress(OSError):
+                os.sched_setscheduler(thread, policy, parameter)
         os.chdir(folder)
         if 'matplotlib.pyplot' in sys.modules:
             sys.modules['matplotlib.pyplot'].close('all')
+
+
+@pytest.fixture(autouse=True)
+def ordinary_priority():
+    """Check that a test leaves its process with its priority, which later programs inherit."""
+    if not hasattr(os, 'sched_getscheduler'):
+        yield
+        return
+    before = os.sched_getscheduler(0), os.sched_getparam(0)
+    yield
+    after = os.sched_getscheduler(0), os.sched_getparam(0)
+    os.sched_setscheduler(0, *before)
+    assert after == before
 
 
 @pytest.fixture

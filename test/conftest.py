@@ -15,12 +15,12 @@ import parallel
 import public_robots
 import pytest
 import random_cases
-from command_calls import flexsim
+from command_calls import flexsim, ordinary_priority
 from emulated_rigs import emulator, patient_board, rig
 from ros_here import NO_LAUNCH, NO_ROS
 from time_limit import LONG_LIMIT_S, TIME_LIMIT_S, TimeLimit
 
-__all__ = ['emulator', 'flexsim', 'patient_board', 'rig']  # fixtures
+__all__ = ['emulator', 'flexsim', 'ordinary_priority', 'patient_board', 'rig']  # fixtures
 pytest_plugins = ['flaky_tests']
 
 MARKERS = {

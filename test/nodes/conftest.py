@@ -48,14 +48,12 @@ def ended(capfd):
     """Return a function that runs a node to its end in this process; it gives code and lines."""
 
     def run(name, *ros_arguments, **parameters):
-        interval = sys.getswitchinterval()
         capfd.readouterr()
         with restored_state(), pytest.raises(SystemExit) as end:
             sys.argv[:] = [name, '--ros-args', *ros_arguments]
             for key, value in parameters.items():
                 sys.argv += ['-p', f'{key}:={value}']
             start_node(name)
-        sys.setswitchinterval(interval)
         gc.collect()  # a node that has not started leaves DDS when it is deleted
         lines = capfd.readouterr().err.splitlines()
         assert not any('Traceback' in line for line in lines), lines
