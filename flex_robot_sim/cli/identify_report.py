@@ -98,6 +98,10 @@ def summary_of(
         'validation_variance': fit.validation_variance,
         'validation_effort_variance': fit.validation_effort_variance,
         'relative_errors': fit.relative_errors,
+        'log_estimates': {
+            name: {path: one._asdict() for path, one in rows.items()}
+            for name, rows in fit.log_estimates.items()
+        },
         'signals_below_noise': list(fit.signals_below_noise),
         'is_good': fit.is_good,
         'notes': fit.notes,
@@ -135,6 +139,7 @@ def as_text(summary: Mapping[str, Any]) -> Iterator[str]:
                 f'{row["standard_deviation"]:9.2g}  {row["unit"]}, by the calibration'
             )
     yield '  +-: standard deviation, from the residuals of blocks of time'
+    yield from _log_lines(summary['log_estimates'], width)
     for name, share in summary['validation_variance'].items():
         yield (
             f'  {name}: {summary["explained_variance"][name]:.1%} of the variance explained, '
@@ -148,6 +153,24 @@ def as_text(summary: Mapping[str, Any]) -> Iterator[str]:
         yield f'  effort/{name}: {share:.1%} explained in the validation data'
     for note in summary['notes']:
         yield f'  note: {note}'
+
+
+def _log_lines(log_estimates, width):
+    """Yield a table: how far each log alone is from all logs together."""
+    if not log_estimates:
+        return
+    yield '  each log alone, minus all logs together, over the standard deviation of the log alone'
+    for k, name in enumerate(log_estimates):
+        yield f'  {"log " + str(k + 1):{width}s}  {name}'
+    yield f'  {"parameter":{width}s}' + ''.join(
+        f'  {"log " + str(k + 1):>8s}' for k in range(len(log_estimates))
+    )
+    for path in dict.fromkeys(path for rows in log_estimates.values() for path in rows):
+        cells = [
+            f'{rows[path]["difference"]:+8.1f}' if path in rows else f'{"-":>8s}'
+            for rows in log_estimates.values()
+        ]
+        yield f'  {path:{width}s}  {"  ".join(cells)}'
 
 
 def draw_fit(path: str, fit: Identification) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -89,4 +90,10 @@ def _logs(name, logs):
                 f'{name} = {shortened(repr(logs), 60)} must be logs: paths of '
                 'files, or make_log(times, signals)'
             )
-    return [item if isinstance(item, Log) else read_log(item) for item in items]
+    found = [item if isinstance(item, Log) else read_log(item) for item in items]
+    seen = Counter[str]()
+    for k, log in enumerate(found):
+        seen[log.path] += 1
+        if seen[log.path] > 1:
+            found[k] = log._replace(path=f'{log.path} ({seen[log.path]})')
+    return found

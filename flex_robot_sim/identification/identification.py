@@ -51,6 +51,21 @@ class ParameterEstimate(NamedTuple):
     hint: str  # excitation that would determine it better, or ''
 
 
+class LogEstimate(NamedTuple):
+    """
+    Estimate of a parameter from one log alone.
+
+    Example::
+
+        # found = frs.identification.identify_parameters(arm, ['run1.csv', 'run2.csv'])
+        # found.log_estimates['run1.csv']['forearm.EIz'].difference
+    """
+
+    value: float
+    standard_deviation: float
+    difference: float  # from the estimate of all logs, over this standard deviation
+
+
 @summarized
 @dataclass(frozen=True, eq=False)
 class Identification:
@@ -79,6 +94,7 @@ class Identification:
     setup: Setup
     fit_variance: dict[str, float]  # explained share beyond noise in the fit, by channel
     relative_errors: dict[str, dict[str, float]]  # RMS error over RMS signal, by log and channel
+    log_estimates: dict[str, dict[str, LogEstimate]]  # of each log alone, by log and path
     objections: list[str]  # reasons, apart from these shares, for which the fit is not good
 
     @property

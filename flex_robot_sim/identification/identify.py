@@ -35,6 +35,7 @@ from flex_robot_sim.identification.long_fit import (
     make_long_fit,
     thinning_line,
 )
+from flex_robot_sim.identification.log_fits import compare_logs
 from flex_robot_sim.identification.model_order import best_order, with_sufficient_step
 from flex_robot_sim.identification.parameters import refuse_twice, unknowns_of
 from flex_robot_sim.identification.prediction import Setup
@@ -45,6 +46,7 @@ from flex_robot_sim.identification.unit_checks import refuse_currents, refuse_de
 from flex_robot_sim.identification.unknown import Unknown
 from flex_robot_sim.identification.validation import (
     explained,
+    misfit_notes,
     relative_errors,
     validate,
     validation_tables,
@@ -138,6 +140,8 @@ def identify(
     unidentifiable, refit, last, refit_uncertainties = _without_unidentifiable(
         final, fit, uncertainties, watch
     )
+    compared = compare_logs(last, refit, refit_uncertainties, watch)
+    refit_uncertainties, notes = compared.uncertainties, notes + compared.notes
     refit_problem = last.problem if isinstance(last, LongFit) else last
     numbers = _numbers(
         unknowns, unidentifiable, (fit, uncertainties), (refit_problem, refit, refit_uncertainties)
@@ -151,6 +155,7 @@ def identify(
     fitted = validate(setup, refit_problem.servo, fitted_data, all_sequences)
     checked = validate(setup, refit_problem.servo, validation_data, validation or all_sequences)
     explained_by_signal = checked.shares
+    notes += misfit_notes(fitted.misfits)
     if checked.silent:
         notes.append(
             f'not validated, as they do not exceed their noise: {", ".join(checked.silent)}'
@@ -176,6 +181,7 @@ def identify(
         setup,
         {name: share for name, share in fitted.shares.items() if name in data.channels},
         _relative_errors(data.channels, fitted_data, validation_data),
+        compared.estimates,
         _objections(refit_problem, refit, fitted, checked),
     )
 

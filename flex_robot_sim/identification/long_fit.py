@@ -110,6 +110,23 @@ class LongFit:
             self, problem=reduced, slope_table=self.slope_table[:, :, rows], last_responses=[]
         )
 
+    def of_sequences(
+        self, rows: Rows[int], is_sample: np.ndarray, columns: Rows[int], is_fixed: np.ndarray
+    ) -> LongFit:
+        """
+        Return the LongFit of some sequences only.
+
+        :param is_sample: flags (r',) of their thinned samples; columns: of z that act on them.
+        :param is_fixed: flags of these columns that keep their start value.
+        """
+        whole = self.problem
+        sequences, starts = ([table[k] for k in rows] for table in (whole.sequences, whole.starts))
+        problem = Problem(whole.setup, whole.unknowns, whole.servo, sequences, starts)
+        slopes = np.where(is_fixed, 0.0, self.slope_table[is_sample][:, :, columns])
+        return replace(
+            self, problem=problem, whole=sequences, slope_table=slopes, last_responses=[]
+        )
+
     def responses(self, z: np.ndarray) -> list[Response]:
         """Return the Response of the arm along each whole sequence."""
         problem = self.problem

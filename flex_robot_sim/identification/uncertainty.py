@@ -27,6 +27,7 @@ class Uncertainty(NamedTuple):
     covariance: np.ndarray  # (p, p)    of z
     factor: np.ndarray  # (p,)      half the confidence interval, over the deviation
     blocks: int
+    freedom: np.ndarray  # (p,)      degrees of freedom of the deviations
 
     @property
     def deviations(self) -> np.ndarray:
@@ -70,7 +71,8 @@ def uncertainty(fit: Fit, lengths: Rows[int]) -> Uncertainty:
             / np.maximum((block_information**2).sum(axis=0), 1e-300)
         )
     freedom = np.maximum((effective_blocks - 1) / FREEDOM_DIVISOR, 1.0)
-    return Uncertainty(covariance, student.ppf(0.5 + CONFIDENCE_LEVEL / 2, freedom), count)
+    factor = student.ppf(0.5 + CONFIDENCE_LEVEL / 2, freedom)
+    return Uncertainty(covariance, factor, count, freedom)
 
 
 def white_deviations(fit: Fit) -> np.ndarray:

@@ -4,6 +4,7 @@ Validation: the shares of measured signals that a fitted model predicts, beyond 
 Spikes are removed from the measured signals first, as they are no motion of the arm.
 """
 
+from collections.abc import Mapping
 from collections.abc import Sequence as Rows
 from typing import NamedTuple
 
@@ -18,6 +19,7 @@ from flex_robot_sim.identification.sequences import Sequence
 
 MIN_SIGNAL_TO_NOISE = 1.0  # variance of a visible signal, over that of its noise
 NOISE_MARGIN_STDS = 4.0  # random scatter of a variance, in its standard deviations
+MIN_MISFIT = 3.0  # prediction error over noise, of a channel whose misfit is reported
 MIN_VARIANCE_RATIO = 1e-3  # least variance of a motion, over that of the whole log
 
 
@@ -45,6 +47,7 @@ class Validation(NamedTuple):
     shares: dict[str, float]  # by channel or effort
     silent: tuple[str, ...]  # signals that do not exceed their noise
     without_noise: tuple[str, ...]  # channels whose noise before a low-pass is unknown
+    misfits: dict[str, float]  # RMS of the prediction error over that of the noise, by channel
 
 
 def explained(measured: np.ndarray, predicted: np.ndarray) -> np.ndarray:
@@ -163,8 +166,9 @@ def validate(
         highest_frequencies(tables.predicted), highest_frequencies(tables.measured)
     )
     noise = noise_floor(tables.measured, passes, highest)
+    error = (measured - predicted).var(axis=0)
     shares = explainable(
-        (measured - predicted).var(axis=0),
+        error,
         measured.var(axis=0),
         predicted.var(axis=0),
         noise.variance,
@@ -203,4 +207,23 @@ def validate(
         tuple(
             name for name, is_complete in zip(data.channels, noise.is_complete) if not is_complete
         ),
+        {
+            name: float(np.sqrt(variance / floor))
+            for name, variance, floor, is_complete in zip(
+                data.channels, error, noise.variance, noise.is_complete
+            )
+            if is_complete and floor > 0
+        },
     )
+
+
+def misfit_notes(misfits: Mapping[str, float]) -> list[str]:
+    """Return a line on the channels whose prediction error is mostly no noise, if there are any."""
+    rows = sorted(misfits.items(), key=lambda row: -row[1])
+    large = [f'{name} {ratio:.2g}' for name, ratio in rows if ratio > MIN_MISFIT]
+    if not large:
+        return []
+    return [
+        'misfit dominates noise. RMS error over RMS noise in the data of the fit: '
+        f'{", ".join(large)}. Several logs show how far the estimates differ'
+    ]

@@ -1,8 +1,8 @@
 """Identification in one call, from the log of finite elements."""
 
-import numpy as np
 import pytest
-from hub_beam import EI, HubBeam
+from beam_logs import chirp_log
+from hub_beam import EI
 from refusals import refusal
 
 import flex_robot_sim as frs
@@ -10,25 +10,10 @@ from flex_robot_sim.identification import Log, identify_parameters, make_log
 
 pytestmark = pytest.mark.slow
 
-SERVO = 20.0, 0.3
-
 
 @pytest.fixture(scope='module')
 def log():
-    """A small chirp of finite elements on a servo, with noise."""
-    plant, rows, random = HubBeam(1e-3), [], np.random.default_rng(1)
-    for k in range(8000):
-        t = k * 1e-3
-        target = 0.01 * np.sin(2 * np.pi * (0.4 + 0.15 * t) * t)
-        effort = SERVO[0] * (target - plant.position[0]) - SERVO[1] * plant.velocity[0]
-        if k % 5 == 0:
-            rows.append((t, plant.position[0], *plant.curvature))
-        plant.step(effort)
-    times, position, root, tip = np.array(rows).T
-    noise = 2e-5 * random.standard_normal((2, times.size))
-    return make_log(
-        times, {'position/motor': position, 'arm/root': root + noise[0], 'arm/tip': tip + noise[1]}
-    )
+    return chirp_log()
 
 
 def test_stiffness_of_finite_elements_lies_in_its_interval(log):

@@ -22,7 +22,7 @@ def test_a_wrong_guess_widens_the_intervals_of_the_fitted_parameters():
     part = SimpleNamespace(unknowns=unknowns[:2])
     ones = np.ones((600, 1))
     fit = Fit(np.zeros(2), 0 * ones, slopes[:, :, :2], ones, np.ones(1), 0.0, 0)
-    spread = Uncertainty(np.diag([1e-6, 1e-6]), np.full(2, 2.0), 24)
+    spread = Uncertainty(np.diag([1e-6, 1e-6]), np.full(2, 2.0), 24, np.full(2, 20.0))
     found = with_prior_widths(whole, unknowns[2:], part, fit, spread).covariance
     # the true log is that of c = e^z; its fit has c = 1
     guesses = random.normal(0, np.log(1.5), 4000)
