@@ -132,4 +132,5 @@ def test_a_payload_in_the_parameters_of_the_controller_is_lifted(start, observer
     observer.spin_until(lambda: sag() < 0.3 * before)
     answer = observer.set_parameters('controller', payload_link='hand')
     assert not answer.successful and 'no link "hand"' in answer.reason
-    assert sag() < 0.3 * before and node.count('Traceback') == 0
+    observer.spin_until(lambda: sag() < 0.3 * before)  # it still lifts the payload it had
+    assert node.count('Traceback') == 0
