@@ -28,6 +28,7 @@ from flex_robot_sim.identification.initial_guess import (
     slowest_frequency,
     spectral_start,
 )
+from flex_robot_sim.identification.log_fits import compare_logs
 from flex_robot_sim.identification.long_fit import (
     MIN_LONG_ROWS,
     LongFit,
@@ -35,7 +36,6 @@ from flex_robot_sim.identification.long_fit import (
     make_long_fit,
     thinning_line,
 )
-from flex_robot_sim.identification.log_fits import compare_logs
 from flex_robot_sim.identification.model_order import best_order, with_sufficient_step
 from flex_robot_sim.identification.parameters import refuse_twice, unknowns_of
 from flex_robot_sim.identification.prediction import Setup

@@ -123,9 +123,7 @@ def _columns(problem, rows):
 
 def _log_problem(problem, rows, is_fixed):
     """Return the problem of some sequences; the long step yields its slopes, as in the fit."""
-    sequences, starts = (
-        [table[k] for k in rows] for table in (problem.sequences, problem.starts)
-    )
+    sequences, starts = ([table[k] for k in rows] for table in (problem.sequences, problem.starts))
 
     def made(step, coarse=None):
         setup = replace(problem.setup, finer=problem.finer, time_step=step)

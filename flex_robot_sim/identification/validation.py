@@ -218,9 +218,9 @@ def validate(
 
 
 def misfit_notes(misfits: Mapping[str, float]) -> list[str]:
-    """Return a line on the channels whose prediction error is mostly no noise, if there are any."""
+    """Return a line on the channels whose prediction error exceeds their noise, if any does."""
     rows = sorted(misfits.items(), key=lambda row: -row[1])
-    large = [f'{name} {ratio:.2g}' for name, ratio in rows if ratio > MIN_MISFIT]
+    large = [f'{name} {ratio:.3g}' for name, ratio in rows if ratio > MIN_MISFIT]
     if not large:
         return []
     return [
