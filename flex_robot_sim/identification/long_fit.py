@@ -120,7 +120,7 @@ class LongFit:
         :param is_fixed: flags of these columns that keep their start value.
         """
         whole = self.problem
-        sequences, starts = ([table[k] for k in rows] for table in (whole.sequences, whole.starts))
+        sequences, starts = [whole.sequences[k] for k in rows], [whole.starts[k] for k in rows]
         problem = Problem(whole.setup, whole.unknowns, whole.servo, sequences, starts)
         slopes = np.where(is_fixed, 0.0, self.slope_table[is_sample][:, :, columns])
         return replace(
