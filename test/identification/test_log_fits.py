@@ -8,6 +8,7 @@ from scipy.stats import ttest_ind
 
 import flex_robot_sim as frs
 from flex_robot_sim.identification import identify_parameters
+from flex_robot_sim.identification.identify import identify
 from flex_robot_sim.identification.log_fits import (
     LogFit,
     chance,
@@ -15,6 +16,8 @@ from flex_robot_sim.identification.log_fits import (
     scatter,
     with_scatter,
 )
+from flex_robot_sim.identification.prediction import Setup
+from flex_robot_sim.identification.sequences import make_data_set
 from flex_robot_sim.identification.uncertainty import Uncertainty
 
 TRIALS = 2000
@@ -99,6 +102,20 @@ def test_logs_that_differ_are_reported_and_their_scatter_is_in_the_interval(two_
     else:
         assert 'arm.EIz' in misfits[0]
         assert number.interval[0] < hub_beam.EI < factor * hub_beam.EI < number.interval[1]
+
+
+@pytest.mark.slow
+def test_long_logs_alone_give_their_own_stiffness():
+    first = chirp_log('first')
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(hub_beam, 'EI', 1.02 * hub_beam.EI)
+        second = chirp_log('second', 2, 0.13)
+    arm = frs.load('single_link')
+    setup = Setup(arm.description, make_data_set([first, second], arm, True))
+    found = identify(setup, ['arm.EIz', 'arm.damping_ratio'], long_rows=1000)
+    for name, value in (('first', hub_beam.EI), ('second', 1.02 * hub_beam.EI)):
+        assert found.log_estimates[name]['arm.EIz'].value == pytest.approx(value, rel=0.005)
+    assert any(note.startswith('logs differ') for note in found.notes)
 
 
 @pytest.mark.slow
