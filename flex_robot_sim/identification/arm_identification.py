@@ -56,7 +56,7 @@ def identify_parameters(
     by_motion = truth('by_motion', by_motion)
     expect_kind('free', free, Iterable, 'a list of paths, such as ["forearm.EIz"]')
     paths = [free] if isinstance(free, str) else [*free]
-    fitted, checked = _logs('logs', logs), _logs('validation', validation)
+    fitted, checked = logs_of('logs', logs), logs_of('validation', validation)
     if not fitted:
         raise SettingError('logs = [] must have one log at least')
     data = make_data_set(fitted, arm, by_motion)
@@ -77,11 +77,10 @@ def identify_parameters(
     return identify(setup, paths, other.sequences if other else ())
 
 
-def _logs(name, logs):
-    """Return [Log] of one log or several, each a Log or a path."""
-    single = isinstance(logs, (Log, str, os.PathLike))
+def logs_of(name: str, logs: Logs) -> list[Log]:
+    """Return the Logs of one log or several, each a Log or a path, with a name of its own each."""
     try:
-        items: list[Any] = [logs] if single else [*logs]
+        items: list[Any] = [logs] if isinstance(logs, (Log, str, os.PathLike)) else [*logs]
     except TypeError:
         items = [None]
     for item in items:

@@ -7,7 +7,8 @@ from beam_logs import chirp_log
 from scipy.stats import ttest_ind
 
 import flex_robot_sim as frs
-from flex_robot_sim.identification import identify_parameters
+from flex_robot_sim.identification import make_log
+from flex_robot_sim.identification.arm_identification import logs_of
 from flex_robot_sim.identification.identify import identify
 from flex_robot_sim.identification.log_fits import (
     LogFit,
@@ -65,16 +66,17 @@ def test_interval_with_scatter_contains_the_mean_of_all_logs():
     assert held / TRIALS == pytest.approx(0.95, abs=0.015)
 
 
-@pytest.fixture(scope='module', params=[1.0, 1.05])
+@pytest.fixture(scope='module', params=[(1.0, 1000), (1.05, 60_000)])
 def two_logs(request):
-    """Two logs; the second is that of a beam whose stiffness differs by a factor."""
+    """Fit two logs; the second is that of a beam whose stiffness differs by a factor."""
+    factor, long_rows = request.param
     first = chirp_log('first')
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(hub_beam, 'EI', request.param * hub_beam.EI)
+        patch.setattr(hub_beam, 'EI', factor * hub_beam.EI)
         second = chirp_log('second', 2, 0.13)
     arm = frs.load('single_link')
-    free = ['arm.EIz', 'arm.damping_ratio']
-    return request.param, identify_parameters(arm, [first, second], free=free, by_motion=True)
+    setup = Setup(arm.description, make_data_set([first, second], arm, True))
+    return factor, identify(setup, ['arm.EIz', 'arm.damping_ratio'], long_rows=long_rows)
 
 
 @pytest.mark.slow
@@ -94,32 +96,16 @@ def test_each_log_alone_gives_its_own_stiffness(two_logs):
 def test_logs_that_differ_are_reported_and_their_scatter_is_in_the_interval(two_logs):
     factor, found = two_logs
     (number,) = (one for one in found.estimates if one.path == 'arm.EIz')
-    misfits = [note for note in found.notes if note.startswith('logs differ')]
-    assert bool(misfits) == (factor != 1.0)
+    notes = [note for note in found.notes if note.startswith('logs differ')]
+    assert bool(notes) == (factor != 1.0)
     if factor == 1.0:
         assert number.interval[1] / number.interval[0] < 1.02
         assert abs(found.log_estimates['second']['arm.EIz'].difference) < 4
     else:
-        assert 'arm.EIz' in misfits[0]
+        assert 'arm.EIz' in notes[0]
         assert number.interval[0] < hub_beam.EI < factor * hub_beam.EI < number.interval[1]
 
 
-@pytest.mark.slow
-def test_long_logs_alone_give_their_own_stiffness():
-    first = chirp_log('first')
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(hub_beam, 'EI', 1.02 * hub_beam.EI)
-        second = chirp_log('second', 2, 0.13)
-    arm = frs.load('single_link')
-    setup = Setup(arm.description, make_data_set([first, second], arm, True))
-    found = identify(setup, ['arm.EIz', 'arm.damping_ratio'], long_rows=1000)
-    for name, value in (('first', hub_beam.EI), ('second', 1.02 * hub_beam.EI)):
-        assert found.log_estimates[name]['arm.EIz'].value == pytest.approx(value, rel=0.005)
-    assert any(note.startswith('logs differ') for note in found.notes)
-
-
-@pytest.mark.slow
 def test_two_logs_of_one_name_are_two_logs():
-    arm, logs = frs.load('single_link'), [chirp_log(seed=1), chirp_log(seed=2, rise=0.1)]
-    found = identify_parameters(arm, logs, free=['arm.EIz'], by_motion=True)
-    assert list(found.log_estimates) == ['log', 'log (2)']
+    log = make_log([0.0, 0.1], {'effort/motor': [1, 2]})
+    assert [one.path for one in logs_of('logs', [log, log, log])] == ['log', 'log (2)', 'log (3)']
