@@ -17,10 +17,10 @@ from flex_robot_sim.util.exceptions import FlexRobotSimError
 from flex_robot_sim.util.xacro_arguments import SIGN
 
 COMMANDS = {
-    'robots': Command('the robots that come with the package', 'flexsim robots --json'),
-    'check': Command('read robots and say what they are', 'flexsim check two_link'),
+    'robots': Command('list the robots of the package', 'flexsim robots --json'),
+    'check': Command('read robots, check them and describe them', 'flexsim check two_link'),
     'modes': Command(
-        'natural frequencies of an arm at a pose',
+        'natural frequencies and mode shapes of an arm at a pose',
         'flexsim modes two_link --pose 0,0.5,-0.8 --payload 0.2',
     ),
     'shape': Command(
@@ -28,53 +28,52 @@ COMMANDS = {
         'flexsim shape two_link --pose 0,0.5,-0.8',
     ),
     'view': Command(
-        'an arm in a web browser, with its modes and motions', 'flexsim view two_link'
+        'show an arm in a web browser, with its modes and motions', 'flexsim view two_link'
     ),
     'simulate': Command(
-        'drive an arm and write what it did as CSV or as a recording',
+        'simulate an arm and write its states as CSV or as a recording',
         'flexsim simulate two_link --to 0.5,0.5,-0.8 --shaper auto',
     ),
     'sweep': Command(
-        'a move with many other numbers, as a table, on all processors',
+        'repeat a move with varied parameters, on all processors',
         'flexsim sweep two_link --to 0.5,0.5,-0.8 --scale forearm.EIz=0.8,1,1.2',
     ),
     'record': Command(
-        'the messages of a running system in ROS 2, as a recording',
+        'record the messages of a running ROS 2 system',
         'flexsim record --output run.mcap --seconds 10',
     ),
     'replay': Command(
-        'a recording, sent again in ROS 2', 'flexsim replay run.mcap --speed 0.2 --loop'
+        'publish a recording in ROS 2 again', 'flexsim replay run.mcap --speed 0.2 --loop'
     ),
     'report': Command(
-        'a page about a recording: plots, numbers, and the arm in motion',
+        'HTML report of a recording: plots, figures and an animation',
         'flexsim report run.mcap --output run.html',
     ),
     'compare': Command(
-        'two recordings in the same plots, and their difference',
+        'compare two recordings in the same plots',
         'flexsim compare plain.mcap shaped.mcap --output both.html',
     ),
     'export': Command(
-        'a recording as tables: CSV, NumPy or Parquet', 'flexsim export run.mcap --format numpy'
+        'export a recording as tables: CSV, NumPy or Parquet',
+        'flexsim export run.mcap --format numpy',
     ),
     'excite': Command(
-        'the most informative motion of an arm, as files and on a bench',
+        'design an informative motion for identification, and play it',
         'flexsim excite rig --play emulator --log run.csv',
     ),
     'identify': Command(
-        'the numbers of an arm from logs of its motions',
+        'identify parameters of an arm from logs of its motions',
         'flexsim identify run.mcap two_link --output fitted.urdf',
     ),
     'benchmark': Command(
-        'how fast, against other engines in the same run', 'flexsim benchmark --quick'
+        'measure speed against other engines in the same run', 'flexsim benchmark --quick'
     ),
     'reproduce': Command(
-        'the experiments of the papers, with figures and verdicts',
+        'reproduce the experiments of the papers, with figures and verdicts',
         'flexsim reproduce spin_up --output figures',
     ),
-    'demo': Command(
-        'an arm in motion in ROS 2, simulated and controlled', 'flexsim demo --compare'
-    ),
-    'rig': Command('the bench: ports, boards, and their emulation', 'flexsim rig emulate', True),
+    'demo': Command('run a simulated arm and its controller in ROS 2', 'flexsim demo --compare'),
+    'rig': Command('the bench: ports, boards and their emulation', 'flexsim rig emulate', True),
 }
 """Each command is a module of this package, imported when it is called: some load slowly."""
 

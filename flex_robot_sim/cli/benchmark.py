@@ -45,8 +45,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         'check', nargs='?', metavar='CHECK', help='one check of trust (default: all of them)'
     )
-    parser.add_argument('--quick', action='store_true', help='a look in under a minute')
-    parser.add_argument('--seed', type=int, help='of the first case of trust')
+    parser.add_argument('--quick', action='store_true', help='a short run in less than a minute')
+    parser.add_argument('--seed', type=int, help='seed of the first case of trust')
     parser.add_argument('--count', type=int, help='number of cases of each check of trust')
     parser.add_argument(
         '--page', metavar='FILE', help='write the tables into a page, such as docs/benchmark.md'

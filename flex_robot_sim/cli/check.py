@@ -13,7 +13,7 @@ from flex_robot_sim.util.xacro_arguments import SIGN, xacro_arguments
 def add_arguments(parser: ArgumentParser) -> None:
     """Add description and arguments of the command to its parser."""
     parser.description = (
-        'Read robots and say what they are. Exit code 2 if one of them is unusable.'
+        'Read robots, check them and describe them. Exit code 2: one of them cannot be used.'
     )
     parser.add_argument(
         'robots',

@@ -62,9 +62,7 @@ def add_output(parser: ArgumentParser, option: str, **settings: Any) -> None:
     previous_options = parser.get_default('outputs') or ()
     parser.add_argument(option, **settings)
     if not previous_options:
-        parser.add_argument(
-            '--force', action='store_true', help='replace files that you name and that exist'
-        )
+        parser.add_argument('--force', action='store_true', help='overwrite existing output files')
     parser.set_defaults(outputs=(*previous_options, option))
 
 
@@ -131,15 +129,15 @@ def add_model(parser: ArgumentParser) -> None:
         '--coupling',
         default='shortening',
         choices=('shortening', 'zero_order'),
-        help='whether bending shortens a link, which stiffens one that turns '
-        '(default: %(default)s)',
+        help='shortening: bending shortens a link, which stiffens a rotating one; zero_order: '
+        'without this effect (default: %(default)s)',
     )
     parser.add_argument(
         '--gravity',
         type=numbers,
         default=[0.0, 0.0, -9.81],
         metavar='X,Y,Z',
-        help='[m/s2] (default: 0,0,-9.81)',
+        help='gravity [m/s2] (default: 0,0,-9.81)',
     )
     add_tool(parser)
 
@@ -150,7 +148,7 @@ def add_tool(parser: ArgumentParser) -> None:
         '--tool',
         default='',
         metavar='LINK',
-        help='link that is the tool (default: the one that flexsim check shows)',
+        help='tool link (default: the one that flexsim check prints)',
     )
 
 

@@ -10,17 +10,20 @@ from flex_robot_sim.cli.terminal import show_progress
 def add_arguments(parser: ArgumentParser) -> None:
     """Add description and arguments of the command to its parser."""
     parser.description = (
-        'Lay two recordings over each other, for instance of the bench and of its simulation, or '
-        'with and without a shaper: one HTML page with both and their difference. Both begin '
-        'where the target first moves.'
+        'Compare two recordings on one HTML page, for instance the bench and its '
+        'simulation, or moves with and without a shaper. The page shows both and their '
+        'difference. Both are aligned at the first motion of the target.'
     )
     for name in ('first', 'second'):
         parser.add_argument(name, metavar=name.upper(), help='MCAP file, or a folder with one')
     add_output(
-        parser, '--output', metavar='PAGE', help='.html file (default: FIRST_SECOND.html here)'
+        parser,
+        '--output',
+        metavar='PAGE',
+        help='.html file (default: FIRST_SECOND.html in this folder)',
     )
     parser.add_argument(
-        '--figures', metavar='FOLDER', help='each plot as PNG and SVG into this folder, too'
+        '--figures', metavar='FOLDER', help='also write each plot as PNG and SVG into this folder'
     )
     add_json(parser)
 

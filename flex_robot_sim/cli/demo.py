@@ -42,8 +42,8 @@ COMPARISON_MOVES = 3  # motions in each run of a comparison
 def add_arguments(parser: ArgumentParser) -> None:
     """Add description and arguments of the command to its parser."""
     parser.description = (
-        'Simulate an arm and control it, as two processes that talk by ROS 2 on this machine '
-        'only, and let it swing between two poses. Ctrl-C ends it.'
+        'Simulate and control an arm that moves between two poses. Simulation and '
+        'controller are two ROS 2 processes on this machine. Ctrl-C ends the demo.'
     )
     parser.epilog = 'To see an arm that stops without vibration: flexsim demo --compare'
     parser.add_argument(
@@ -55,7 +55,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument('xacro', nargs='*', metavar='NAME:=VALUE', help='arguments for xacro')
     common.add_tool(parser)
     parser.add_argument(
-        '--seconds', type=float, metavar='S', help='simulated time to run (default: until Ctrl-C)'
+        '--seconds', type=float, metavar='S', help='simulated time [s] (default: until Ctrl-C)'
     )
     parser.add_argument(
         '--shaper',
@@ -67,12 +67,12 @@ def add_arguments(parser: ArgumentParser) -> None:
     for option, text in (
         (
             '--compare',
-            'run without a shaper, then with it (default: zvd), and draw both; --seconds is the '
-            'time of each run (default: three motions)',
+            'run without and with a shaper (default: zvd), and draw both; --seconds is the time '
+            'of each run (default: three motions)',
         ),
-        ('--inside', 'run the controller inside the process of the dynamics, at 1 kHz'),
+        ('--inside', 'run the controller in the process of the dynamics, at 1 kHz'),
         ('--no-view', 'do not show the arm in a browser (--json does not either)'),
-        ('--network', 'let other machines listen and command'),
+        ('--network', 'allow other machines to subscribe and command'),
     ):
         parser.add_argument(option, action='store_true', help=text)
     common.add_output(
@@ -83,7 +83,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         'here; with --json: none)',
     )
     common.add_output(
-        parser, '--record', metavar='FILE', help='write all that is sent into this new MCAP file'
+        parser, '--record', metavar='FILE', help='record all messages in this new MCAP file'
     )
     common.add_json(parser)
 

@@ -22,57 +22,70 @@ KINDS = ('best', 'fourier', 'decay', 'sweep', 'chirp', 'multisine')
 def add_arguments(parser: ArgumentParser) -> None:
     """Add description and arguments of the command to its parser."""
     parser.description = (
-        'Design a motion that determines the numbers of an arm, within the limits of position, '
-        'velocity, effort and deflection, each checked on the nonlinear model. Then flexsim '
-        'identify takes its log. See docs/identification.md.'
+        'Design a motion whose log determines parameters of an arm. It keeps within the '
+        'limits of position, velocity, effort and deflection on the nonlinear model. '
+        'flexsim identify reads its log. See docs/identification.md.'
     )
     common.add_robot(parser)
     parser.add_argument(
         '--kind',
         default='best',
         choices=KINDS,
-        help='best: the one of the others with the most information in the worst of several '
-        'guesses of stiffness and friction; fourier: a series optimised for its information; '
-        'decay: stops before rests in which the vibration decays; sweep, chirp: a sine of '
-        'increasing frequency, over the band of the arm or from 0.3 to 10 Hz '
-        '(default: %(default)s)',
+        help='best: the kind below with the most information for the worst of several guesses of '
+        'stiffness and friction; fourier: a Fourier series optimised for information; '
+        'decay: moves with rests in which the vibration decays; sweep, chirp: a sine of '
+        'increasing frequency, over the band of the arm or from 0.3 to 10 Hz (default: '
+        '%(default)s)',
     )
     parser.add_argument(
         '--free',
         metavar='PATHS',
         default='',
-        help='numbers that it must determine, as for flexsim identify',
+        help='parameters to determine, as for flexsim identify',
     )
     parser.add_argument(
         '--signal',
         action='append',
         default=[],
         metavar='SIGNAL',
-        help='what is measured beyond joints, flex sensors and IMUs in links '
-        'that are called imu: gyro/LINK/x, acceleration/LINK/x, '
-        'tip/LINK/y, as for flexsim identify; may be given several times',
+        help='a measured signal besides joints, flex sensors and IMUs in links with the name '
+        'imu: gyro/LINK/x, acceleration/LINK/x, tip/LINK/y, as for flexsim identify; may be '
+        'given several times',
     )
-    parser.add_argument('--seconds', type=float, default=20.0, help='(default: %(default)s)')
     parser.add_argument(
-        '--pose', type=common.numbers, help='about which it moves (default: the best of some)'
+        '--seconds',
+        type=float,
+        default=20.0,
+        help='duration of the motion [s] (default: %(default)s)',
+    )
+    parser.add_argument(
+        '--pose',
+        type=common.numbers,
+        help='centre of the motion (default: the best of several poses)',
     )
     parser.add_argument(
         '--size',
         type=float,
         default=1.0,
-        help='of the motion, over what the limits allow (default: %(default)s)',
+        help='amplitude over that which the limits allow (default: %(default)s)',
     )
     parser.add_argument(
         '--for-energy',
         action='store_true',
-        help='optimise a fourier for its information per energy, as where drives '
-        'get warm, and not within the limits',
+        help='optimise the Fourier series for information per energy, if drives become warm, '
+        'instead of within the limits',
     )
     parser.add_argument(
-        '--tries', type=int, default=8, help='sets of phases of a fourier (default: %(default)s)'
+        '--tries',
+        type=int,
+        default=8,
+        help='sets of phases of the Fourier series to try (default: %(default)s)',
     )
     parser.add_argument(
-        '--seed', type=int, default=0, help='of these phases, and of the noise of a simulated arm'
+        '--seed',
+        type=int,
+        default=0,
+        help='seed of the phases, and of the noise of a simulated arm',
     )
     parser.add_argument(
         '--output',
@@ -83,7 +96,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         '--play', metavar='PORT', help=f'play it on a bench; {EMULATOR}: on an emulated one'
     )
-    parser.add_argument('--calibration', metavar='YAML', default='', help='of that bench')
+    parser.add_argument(
+        '--calibration', metavar='YAML', default='', help='calibration of the bench'
+    )
     common.add_output(
         parser,
         '--log',

@@ -17,22 +17,22 @@ from flex_robot_sim.util.exceptions import UsageError, plain
 def add_arguments(parser: ArgumentParser) -> None:
     """Add description and arguments of the command to its parser."""
     parser.description = (
-        'Write the messages of a recording as tables, one for each topic: a row for each '
-        'message, a column for each number in it. Recordings of others are read, too, if they '
-        'are MCAP with messages of ROS 2.'
+        'Write the messages of a recording as one table per topic, with one row per message '
+        'and one column per number. Recordings of other programs are read if they are MCAP '
+        'files with ROS 2 messages.'
     )
     parser.add_argument('recording', metavar='FILE', help='MCAP file, or a folder with one')
     parser.add_argument(
-        '--format', default=FORMATS[0], choices=FORMATS, help='(default: %(default)s)'
+        '--format', default=FORMATS[0], choices=FORMATS, help='file format (default: %(default)s)'
     )
     add_output(
         parser,
         '--output',
         metavar='PLACE',
-        help='new folder, or new .npz file (default: named after FILE, here)',
+        help='new folder, or new .npz file (default: named after FILE, in this folder)',
     )
     parser.add_argument(
-        '--topics', nargs='+', default=[], metavar='TOPIC', help='only these (default: all)'
+        '--topics', nargs='+', default=[], metavar='TOPIC', help='topics to export (default: all)'
     )
     add_json(parser)
 

@@ -22,33 +22,34 @@ DRIVE_INPUTS = ('auto', 'efforts', 'motion')
 def add_arguments(parser: ArgumentParser) -> None:
     """Add description and arguments of the command to its parser."""
     parser.description = (
-        'Fit numbers of a robot to logs of its motions: CSV with a header or MCAP. Signals are '
-        'called position/JOINT, motor/JOINT, velocity/JOINT, effort/JOINT, LINK/SENSOR, '
-        'tip/LINK/y, gyro/LINK/x, acceleration/LINK/x; others are named by --signal.'
+        'Identify parameters of a robot from logs of its motions: CSV with a header or '
+        'MCAP. Signals have the names position/JOINT, motor/JOINT, velocity/JOINT, '
+        'effort/JOINT, LINK/SENSOR, tip/LINK/y, gyro/LINK/x, acceleration/LINK/x; --signal '
+        'maps other column names.'
     )
     parser.epilog = (
         f'Exit code {EXIT_POOR_FIT}: the fitted model does not explain the motions that '
         'were held out. See docs/identification.md.'
     )
     parser.add_argument(
-        'files', metavar='LOG... URDF', nargs='+', help='one log or several, then the robot'
+        'files', metavar='LOG... URDF', nargs='+', help='one or more logs, then the robot'
     )
     parser.add_argument(
         '--free',
         metavar='PATHS',
         default='',
-        help='what to fit, with commas: forearm.EIz, *.damping, delay, or groups: stiffness, '
-        'damping, friction, hysteresis, creep, mass, sensors; of the bench: gains, '
-        'crosstalk, rate_sign, gravity, cable, torque_constants (default: what the logs '
-        'determine well)',
+        help='parameters to fit, separated by commas: forearm.EIz, *.damping, delay, or groups: '
+        'stiffness, damping, friction, hysteresis, creep, mass, sensors; of the bench: '
+        'gains, crosstalk, rate_sign, gravity, cable, torque_constants (default: those that '
+        'logs usually determine)',
     )
     parser.add_argument(
         '--signal',
         action='append',
         default=[],
         metavar='SIGNAL=COLUMN',
-        help='name a column, times a factor maybe: position/elbow=q2*deg; may be '
-        'given several times',
+        help='column of a signal, with an optional factor: position/elbow=q2*deg; may be given '
+        'several times',
     )
     parser.add_argument(
         '--filter',
@@ -62,14 +63,14 @@ def add_arguments(parser: ArgumentParser) -> None:
         '--by',
         default='auto',
         choices=DRIVE_INPUTS,
-        help='what drives the model: efforts, or the measured motion of the drives, whose own '
-        'numbers then fall out (default: efforts where they are logged)',
+        help='input of the model: efforts, or the measured motion of the drives, which makes '
+        'parameters of the drives unnecessary (default: efforts, if the log has them)',
     )
     parser.add_argument(
         '--calibration',
         metavar='YAML',
-        help='of flexsim rig calibrate: what counts of a bench mean, and where '
-        'its numbers begin (default: what its log was made with)',
+        help='calibration of the bench by flexsim rig calibrate: units of its counts and initial '
+        'values of its parameters (default: the one in the log)',
     )
     parser.add_argument(
         '--validate',
@@ -79,13 +80,13 @@ def add_arguments(parser: ArgumentParser) -> None:
         help='validate on this log (default: on the last quarter of each)',
     )
     common.add_output(
-        parser, '--output', metavar='URDF', help='write the robot with the fitted numbers'
+        parser, '--output', metavar='URDF', help='write the robot with the identified parameters'
     )
-    common.add_output(parser, '--plot', metavar='FILE', help='draw measured against simulated')
+    common.add_output(parser, '--plot', metavar='FILE', help='draw measured and simulated signals')
     parser.add_argument(
         '--time-step',
         type=float,
-        help='of the simulation, at most [s] (default: as fine as the log asks)',
+        help='longest integration step [s] (default: as short as the log requires)',
     )
     parser.add_argument('--coupling', default='shortening', choices=('shortening', 'zero_order'))
     parser.add_argument(
@@ -93,7 +94,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         type=common.numbers,
         default=[0.0, 0.0, -9.81],
         metavar='X,Y,Z',
-        help='[m/s2] (default: 0,0,-9.81)',
+        help='gravity [m/s2] (default: 0,0,-9.81)',
     )
     common.add_json(parser)
     parser.set_defaults(xacro=[])

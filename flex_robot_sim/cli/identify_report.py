@@ -37,7 +37,7 @@ def _worst_signal(fit):
         min_explained_variance,
     )
 
-    remedy = 'Free more numbers, or describe what is missing.'
+    remedy = 'Free more parameters, or describe what is missing.'
     efforts = {f'effort/{name}': share for name, share in fit.validation_effort_variance.items()}
     rows = [
         (share - least(name), name, share, place)

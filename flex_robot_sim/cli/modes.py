@@ -20,27 +20,26 @@ UNSTABLE_DAMPING_RATIO = -1.0 + 1e-9  # damping ratio of a motion that grows wit
 def add_arguments(parser: ArgumentParser) -> None:
     """Add description and arguments of the command to its parser."""
     parser.description = (
-        'Natural frequencies, damping and shapes of the whole arm about its equilibrium under '
-        'gravity.'
+        'Compute natural frequencies, damping ratios and mode shapes of the arm about its '
+        'equilibrium under gravity.'
     )
     common.add_robot(parser)
     parser.add_argument(
         '--pose',
         type=common.numbers,
-        help='for instance 0.5,0.3,-0.8, in rad, and in m where a joint slides',
+        help='joint positions, for instance 0.5,0.3,-0.8 [rad, m] (default: zero, or the nearest '
+        'pose within limits)',
     )
     parser.add_argument(
         '--joints',
         default='locked',
         choices=('locked', 'free'),
-        help='whether the motors are held (default: %(default)s)',
+        help='locked: the motors are held; free: they turn freely (default: %(default)s)',
     )
+    parser.add_argument('--payload', metavar='[LINK=]KG', help='mass at the tool, or at LINK [kg]')
     parser.add_argument(
-        '--payload',
-        metavar='[LINK=]KG',
-        help='that the arm carries, at the tool unless LINK is given [kg]',
+        '--count', type=int, default=12, help='number of modes (default: %(default)s)'
     )
-    parser.add_argument('--count', type=int, default=12, help='(default: %(default)s)')
     common.add_model(parser)
     common.add_json(parser)
 

@@ -14,30 +14,33 @@ from flex_robot_sim.ros.network import prepare_network
 def add_arguments(parser: ArgumentParser) -> None:
     """Add description and arguments of the command to its parser."""
     parser.description = (
-        'Write all that a running system sends in ROS 2 into a new MCAP file, until Ctrl-C: '
-        'topics of the namespace, /clock, /diagnostics and /tf, also those that come later, with '
-        'the parameters of its nodes.'
+        'Record a running ROS 2 system in a new MCAP file until Ctrl-C: all topics of the '
+        'namespace, /clock, /diagnostics and /tf, also topics that appear later, and the '
+        'parameters of the nodes.'
     )
     parser.epilog = (
-        'The system is that of ROS_DOMAIN_ID; flexsim demo says its own, and records itself by '
-        '--record FILE.'
+        'ROS_DOMAIN_ID selects the system. flexsim demo prints its own, and records itself '
+        'with --record FILE.'
     )
     common.add_output(
-        parser, '--output', metavar='FILE', help='new file (default: record_DATE_TIME.mcap here)'
+        parser,
+        '--output',
+        metavar='FILE',
+        help='new file (default: record_DATE_TIME.mcap in this folder)',
     )
     parser.add_argument(
         '--topics',
         nargs='+',
         default=[],
         metavar='TOPIC',
-        help='only these, relative to the namespace; with * and ? for many, in '
-        'quotes (default: all)',
+        help='topics to record, relative to the namespace; patterns with * and ? in quotes '
+        '(default: all)',
     )
     parser.add_argument(
-        '--namespace', default='', metavar='NAME', help='of the system (default: none)'
+        '--namespace', default='', metavar='NAME', help='namespace of the system (default: none)'
     )
     parser.add_argument(
-        '--seconds', type=float, metavar='S', help='how long (default: until Ctrl-C)'
+        '--seconds', type=float, metavar='S', help='duration [s] (default: until Ctrl-C)'
     )
     common.add_json(parser)
 

@@ -19,30 +19,31 @@ from flex_robot_sim.viewer.missing import refuse_without_view
 def add_arguments(parser: ArgumentParser) -> None:
     """Add description and arguments of the command to its parser."""
     parser.description = (
-        'Send the messages of a recording again, on the topics and at the times at which they '
-        'came, for viewers and for other programs. Topics that command an arm are left out. It '
-        'ends where another node sends on one of its topics, because an arm may be live.'
+        'Publish the messages of a recording on their topics at their times, for viewers '
+        'and other programs. Topics that command an arm are left out. The replay ends if '
+        'another node publishes on one of its topics, because an arm may be live.'
     )
-    parser.epilog = (
-        'Without ROS, flexsim report makes a page of a recording, with the arm in motion.'
-    )
+    parser.epilog = 'Without ROS, flexsim report writes a page with an animation of a recording.'
     parser.add_argument('recording', metavar='FILE', help='MCAP file, or a folder with one')
     parser.add_argument(
         '--speed',
         type=float,
         default=1.0,
         metavar='S',
-        help='times as fast (default: %(default)s)',
+        help='playback speed (default: %(default)s)',
     )
-    parser.add_argument('--loop', action='store_true', help='again and again, until Ctrl-C')
+    parser.add_argument('--loop', action='store_true', help='repeat until Ctrl-C')
     for option, default, action in (('--start', 0.0, 'begin'), ('--until', math.inf, 'end')):
         text = f'where to {action}, from the first message on [s]'
         parser.add_argument(option, type=float, default=default, metavar='S', help=text)
     for option, text in (
-        ('--commands', 'send topics that command an arm, too, unless a node listens to them'),
-        ('--force', 'send commands although nodes listen to them: an arm may move'),
-        ('--view', 'show the arm in a browser, again and again, until Ctrl-C'),
-        ('--network', 'let other machines listen'),
+        (
+            '--commands',
+            'also publish topics that command an arm, unless a node subscribes to them',
+        ),
+        ('--force', 'publish commands although nodes subscribe to them: an arm may move'),
+        ('--view', 'show the arm in a browser and repeat until Ctrl-C'),
+        ('--network', 'allow other machines to subscribe'),
     ):
         parser.add_argument(option, action='store_true', help=text)
 

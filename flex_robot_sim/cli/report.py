@@ -16,22 +16,25 @@ if TYPE_CHECKING:
 def add_arguments(parser: ArgumentParser) -> None:
     """Add description and arguments of the command to its parser."""
     parser.description = (
-        'Make one HTML page of a recording, which needs nothing else to be read: the arm in '
-        'motion, plots, numbers, and how it was set up. Of a table, such as CSV, it has plots and '
-        'numbers of the columns.'
+        'Write a recording as one self-contained HTML page with an animation, plots, '
+        'figures and settings. The page of a table, such as CSV, has plots and figures of '
+        'its columns.'
     )
     parser.add_argument('recording', metavar='FILE', help='MCAP file, a folder with one, or CSV')
     add_output(
-        parser, '--output', metavar='PAGE', help='.html file (default: named after FILE, here)'
+        parser,
+        '--output',
+        metavar='PAGE',
+        help='.html file (default: named after FILE, in this folder)',
     )
     parser.add_argument(
-        '--figures', metavar='FOLDER', help='each plot as PNG and SVG into this folder, too'
+        '--figures', metavar='FOLDER', help='also write each plot as PNG and SVG into this folder'
     )
     parser.add_argument(
         '--namespace',
         default='',
         metavar='NAME',
-        help='of the arm, where there are several (default: the first)',
+        help='namespace of the arm, if there are several (default: the first)',
     )
     add_json(parser)
 

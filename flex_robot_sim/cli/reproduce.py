@@ -169,7 +169,7 @@ def _print_sensitivity(arguments):
         raise UsageError('--sensitivity takes one experiment. Name it.')
     if arguments.variant or arguments.set:
         raise UsageError(
-            '--sensitivity changes numbers of our own variant. Leave --variant and --set out.'
+            '--sensitivity changes parameters of our own variant. Leave out --variant and --set.'
         )
     progress = _ExperimentProgress([arguments.name])
     try:

@@ -9,22 +9,23 @@ from flex_robot_sim.cli.parser import Command, Parser, add_commands
 
 COMMANDS = {
     'setup': Command(
-        'ports of this machine, and what to do once so that they may be used', 'flexsim rig setup'
+        'list the ports of this machine, and how to get access to them', 'flexsim rig setup'
     ),
-    'info': Command('greet a board and print what it says', 'flexsim rig info /dev/ttyACM0'),
+    'info': Command(
+        'print version, parameters and state of a board', 'flexsim rig info /dev/ttyACM0'
+    ),
     'emulate': Command(
-        'an emulated rig, behind a serial port',
+        'emulate a bench behind a serial port',
         'flexsim rig emulate --link /tmp/rig --fault unplug=0.5@10',
     ),
     'conformance': Command(
-        'check a board against the page of the protocol', 'flexsim rig conformance'
+        'check a board against the specification of the protocol', 'flexsim rig conformance'
     ),
     'calibrate': Command(
-        'measure the constants of a bench, step by step',
-        'flexsim rig calibrate /dev/ttyACM0 --output bench.yaml',
+        'calibrate a bench, step by step', 'flexsim rig calibrate /dev/ttyACM0 --output bench.yaml'
     ),
     'compare': Command(
-        'an experiment against the simulation of it',
+        'compare an experiment with its simulation',
         'flexsim rig compare experiment.csv --plot comparison.png',
     ),
 }
@@ -44,8 +45,7 @@ def run(arguments: Namespace) -> int:
     """Carry out the command."""
     words = ['--help', *arguments.words] if arguments.help else arguments.words
     parser = Parser(
-        prog=arguments.parser.prog,
-        description='The bench: its port, its board, and their emulation.',
+        prog=arguments.parser.prog, description='The bench: its ports, boards and their emulation.'
     )
     parser.example = arguments.parser.example
     add_commands(

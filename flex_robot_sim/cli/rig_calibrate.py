@@ -12,12 +12,12 @@ from flex_robot_sim.util.files import why_unwritable
 def add_arguments(parser: ArgumentParser) -> None:
     """Add description and arguments of the command to its parser."""
     parser.description = (
-        'Ask for the zero pose, for places measured by hand and for known forces at the end of '
-        'the arm, let both motors run a little, and write what follows as YAML. Needs a ruler, a '
-        'protractor, a voltmeter, a clamp, a pulley and some weights. What is measured is kept '
-        'in YAML.part until all is done: whatever ends the command, the same command goes on '
-        'from there. What the motors move meanwhile is a log that flexsim identify LOG URDF '
-        '--calibration YAML takes.'
+        'Calibrate a bench step by step, and write the result as YAML. You set the zero '
+        'pose, measure positions by hand and apply known forces to the end of the arm; both '
+        'motors run briefly. You need a ruler, a protractor, a voltmeter, a clamp, a pulley '
+        'and some weights. YAML.part keeps the measurements until the end, and the same '
+        'command continues after an interruption. The motion is also a log for flexsim '
+        'identify LOG URDF --calibration YAML.'
     )
     parser.add_argument('port', metavar='PORT', help='device, symlink or socket://host:port')
     add_output(parser, '--output', metavar='YAML', required=True, help='file to write')
@@ -25,8 +25,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         parser,
         '--log',
         metavar='FILE',
-        help='log of what the motors move, .mcap or CSV '
-        '(default: next to YAML, with its name and .mcap)',
+        help='log of the motion, .mcap or CSV (default: named after YAML)',
     )
     parser.add_argument('--robot', metavar='URDF', default='rig', help='(default: the bench arm)')
     parser.add_argument(
@@ -34,8 +33,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar='NAME=VALUE',
         action='append',
         default=[],
-        help='give the board this parameter first, SLIDE_REVERSED=1 for instance; '
-        'may be given several times',
+        help='parameter to set on the board first, for instance SLIDE_REVERSED=1; may be given '
+        'several times',
     )
 
 

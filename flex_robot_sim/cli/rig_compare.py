@@ -17,23 +17,27 @@ from flex_robot_sim.rig.estimation.estimator_settings import ESTIMATORS
 def add_arguments(parser: ArgumentParser) -> None:
     """Add description and arguments of the command to its parser."""
     parser.description = (
-        'Simulate an experiment with the inputs of its log, from the state in which the motors '
-        'were switched on, and print how far both are apart: joints, flex sensors and tip.'
+        'Simulate an experiment with the inputs of its log, from the state at which the '
+        'motors were switched on, and print the differences of joints, flex sensors and '
+        'tip.'
     )
-    parser.add_argument('log', metavar='LOG', help='written by the bridge, parameter log_file')
+    parser.add_argument('log', metavar='LOG', help='log of the bridge (parameter log_file)')
     parser.add_argument(
-        '--robot', default='', metavar='URDF', help='simulate this robot, not the one of the log'
+        '--robot',
+        default='',
+        metavar='URDF',
+        help='simulate this robot instead of the one in the log',
     )
     parser.add_argument(
-        '--calibration', metavar='FILE', help='read the log by this calibration, not by its own'
+        '--calibration', metavar='FILE', help='use this calibration instead of the one in the log'
     )
     parser.add_argument(
         '--estimator',
         choices=ESTIMATORS,
         default=ESTIMATORS[0],
-        help='of the bent link (default: %(default)s)',
+        help='estimator of the bent link (default: %(default)s)',
     )
-    add_output(parser, '--plot', metavar='FILE', help='draw both into a .png, .pdf or .svg')
+    add_output(parser, '--plot', metavar='FILE', help='draw both in a .png, .pdf or .svg file')
     add_json(parser)
 
 

@@ -22,20 +22,23 @@ COLOURS = {'passed': 'green', 'failed': 'red', 'skipped': 'yellow'}
 def add_arguments(parser: ArgumentParser) -> None:
     """Add description and arguments of the command to its parser."""
     parser.description = (
-        'Make the checks of the conformance suite against the emulator, the firmware in QEMU, or '
-        'a board at a port. Exit code 1 if one fails.'
+        'Run the conformance suite against the emulator, the firmware in QEMU, or a board '
+        'at a port. Exit code 1: a check fails.'
     )
     parser.add_argument(
-        '--back-end', default='emulator', metavar='emulator|qemu|PORT', help='(default: emulator)'
+        '--back-end',
+        default='emulator',
+        metavar='emulator|qemu|PORT',
+        help='what to check (default: emulator)',
     )
     parser.add_argument(
         '--move',
         action='store_true',
-        help='a board at a port may switch its motors on: put the slide and the '
-        'arm in the middle of their travel and keep clear of them',
+        help='allow a board at a port to switch its motors on: put the slide and the arm in the '
+        'middle of their travel and keep clear of them',
     )
     parser.add_argument(
-        '--only', default='', metavar='WORD', help='checks whose name holds this word'
+        '--only', default='', metavar='WORD', help='only run checks whose name contains this word'
     )
     parser.add_argument('--list', action='store_true', help='print the names of the checks')
     add_json(parser)

@@ -44,18 +44,17 @@ def add_arguments(parser: ArgumentParser) -> None:
         action='append',
         default=[],
         metavar='NAME[=VALUE][@SECONDS]',
-        help='let something go wrong, at once or so long after the start; may be '
-        'given several times',
+        help='fault, at once or some time after the start; may be given several times',
     )
     parser.add_argument('--robot', metavar='URDF', default='rig', help='(default: the bench arm)')
     parser.add_argument(
         '--parts',
         metavar='FILE',
-        help='YAML with motors, encoders and sensors of another bench under '
-        '`parts`, as a calibration has them',
+        help='YAML with motors, encoders and sensors of another bench under `parts`, as in a '
+        'calibration',
     )
-    parser.add_argument('--seed', type=int, default=0, help='of all noise (default: 0)')
-    parser.add_argument('--seconds', type=float, help='stop by itself after this time')
+    parser.add_argument('--seed', type=int, default=0, help='seed of all noise (default: 0)')
+    parser.add_argument('--seconds', type=float, help='stop after this time [s]')
     add_json(parser)
 
 

@@ -20,7 +20,8 @@ RATE_WINDOW_S = 1.0  # over which the telemetry rate is measured
 def add_arguments(parser: ArgumentParser) -> None:
     """Add description and arguments of the command to its parser."""
     parser.description = (
-        'Greet a board and print what it says. Nothing moves; a board that is in motion stops.'
+        'Connect to a board and print its version, parameters and state. Nothing moves; a '
+        'board in motion stops.'
     )
     parser.add_argument('port', metavar='PORT', help='device, symlink or socket://host:port')
     add_json(parser)

@@ -18,8 +18,8 @@ RULE = '70-flex-robot-rig.rules'
 def add_arguments(parser: ArgumentParser) -> None:
     """Add description and arguments of the command to its parser."""
     parser.description = (
-        'Print the serial ports of this machine, and what to do once so that they may be used. '
-        'It changes nothing.'
+        'Print the serial ports of this machine, and what to set up so that you have access '
+        'to them. This changes nothing.'
     )
     add_json(parser)
 

@@ -56,54 +56,64 @@ MAX_STEPS = 1e9  # some hours of computing
 def add_arguments(parser: ArgumentParser) -> None:
     """Add description and arguments of the command to its parser."""
     parser.description = (
-        'Drive an arm by efforts or to a pose, and write its state every so often: rows of CSV, '
-        'or a recording with the messages of ROS 2.'
+        'Simulate an arm with given efforts or a move to a pose. Write its states as CSV, '
+        'or as a recording with ROS 2 messages.'
     )
     parser.epilog = (
-        f'Exit code {EXIT_NOT_ARRIVED}: the arm has not arrived at the pose of --to, or '
-        'does not stay there; a line says which joint.'
+        f'Exit code {EXIT_NOT_ARRIVED}: the arm does not reach the pose of --to, or '
+        'does not stay there; a line names the joint.'
     )
     add_robot(parser)
-    parser.add_argument('--seconds', type=float, default=5.0, help='(default: %(default)s)')
+    parser.add_argument(
+        '--seconds', type=float, default=5.0, help='simulated time [s] (default: %(default)s)'
+    )
     parser.add_argument(
         '--effort',
         action='append',
         default=[],
         metavar='JOINT=FORM',
-        help='1.5, step:2@0.5, bang:2@0.5,1.5,2.5 or sine:2@1.5 (size in N m, in N where a joint '
-        'slides, at times [s] or a frequency [Hz]); once per joint',
+        help='1.5, step:2@0.5, bang:2@0.5,1.5,2.5 or sine:2@1.5: amplitude [N m, N] at times [s] '
+        'or a frequency [Hz]; once per joint',
     )
-    parser.add_argument('--effort-table', metavar='CSV', help='columns time and joints')
+    parser.add_argument(
+        '--effort-table', metavar='CSV', help='efforts as a table with the columns time and joints'
+    )
     parser.add_argument(
         '--to',
         type=numbers,
         metavar='POSE',
-        help='go to this pose by PD and efforts that carry the weight there, for instance '
-        '0.5,0.3,-0.8, in rad, and in m where a joint slides; write --to=-1,0 if it begins with -',
+        help='move to this pose by a PD servo with gravity compensation, for instance '
+        '0.5,0.3,-0.8 [rad, m]; write --to=-1,0 if it begins with -',
     )
     parser.add_argument(
         '--within',
         type=float,
         default=0.0,
         metavar='S',
-        help='to --to by a minimum-jerk motion of so long (default: at once)',
+        help='duration of a minimum-jerk motion to the pose of --to [s] (default: a step)',
     )
     add_shaping(parser)
-    parser.add_argument('--payload', metavar='[LINK=]KG', help='fixed to the tool, or to a link')
+    parser.add_argument(
+        '--payload', metavar='[LINK=]KG', help='mass fixed to the tool, or to LINK [kg]'
+    )
     parser.add_argument(
         '--stiffness',
         type=numbers,
-        help='of PD, one or by joint (default: what holds it in all poses)',
+        help='of the PD servo, one value or one per joint (default: designed for all poses)',
     )
-    parser.add_argument('--damping', type=numbers, help='of PD, one or by joint')
+    parser.add_argument(
+        '--damping', type=numbers, help='of the PD servo, one value or one per joint'
+    )
     parser.add_argument(
         '--start',
         type=numbers,
         metavar='POSE',
-        help='pose at the start, where the arm is at rest as its motors hold it '
-        '(default: zero, or the nearest pose within limits)',
+        help='initial pose, in which the arm is at rest (default: zero, or the nearest pose '
+        'within limits)',
     )
-    parser.add_argument('--time-step', type=float, default=1e-3, help='[s] (default: %(default)s)')
+    parser.add_argument(
+        '--time-step', type=float, default=1e-3, help='integration step [s] (default: %(default)s)'
+    )
     parser.add_argument('--scheme', default='implicit_midpoint', choices=SCHEMES)
     parser.add_argument(
         '--formulation',
@@ -113,16 +123,13 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     add_model(parser)
     parser.add_argument(
-        '--rate',
-        type=float,
-        default=100.0,
-        help='rows or states per second (default: %(default)s)',
+        '--rate', type=float, default=100.0, help='states per second (default: %(default)s)'
     )
     add_output(
         parser,
         '--output',
         metavar='FILE',
-        help='file to write: .mcap is a recording, all else CSV (default: none)',
+        help='output file: a recording if it ends in .mcap, otherwise CSV (default: none)',
     )
     add_json(parser)
 

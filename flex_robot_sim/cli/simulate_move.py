@@ -49,20 +49,21 @@ def add_shaping(parser: ArgumentParser) -> None:
         '--shaper',
         metavar='KIND',
         help='shape the move to --to so that the links do not vibrate afterwards: '
-        f'{", ".join(SHAPER_KINDS)}, or {AUTO} for what `flexsim shape` recommends',
+        f'{", ".join(SHAPER_KINDS)}, or {AUTO} for the recommendation of `flexsim shape`',
     )
     parser.add_argument(
         '--feedback',
         choices=FEEDBACKS,
         metavar='KIND',
-        help='damp the links by flex sensors (strain, ppf), or replace the servo (lqg)',
+        help='damp the links by feedback of flex sensors (strain, ppf), or replace the servo '
+        '(lqg)',
     )
     parser.add_argument(
         '--integral',
         type=float,
         metavar='SHARE',
-        help='integral action of PD, as a share of the rate of each joint '
-        '(default: none; 0.2 is usual)',
+        help='integral action of the PD servo, as a share of the bandwidth of each joint '
+        '(default: none; usual: 0.2)',
     )
 
 

@@ -33,19 +33,20 @@ FORMS = '0.8,1,1.2, even:FROM,TO,COUNT, uniform:LOW,HIGH, log:LOW,HIGH or normal
 def add_arguments(parser: ArgumentParser) -> None:
     """Add description and arguments of the command to its parser."""
     parser.description = (
-        'Repeat a move with other numbers of the robot, the load, the servos or the move itself, '
-        'and write a table of what came of it. The controller knows what does not vary.'
+        'Repeat a move with varied parameters of the robot, the payload, the servos or the '
+        'move, and write a table of the results. The controller uses the nominal '
+        'parameters.'
     )
     parser.epilog = (
-        f'FORM is {FORMS}. NAME is a number of the URDF, such as forearm.EIz or '
+        f'FORM is {FORMS}. NAME is a parameter of the URDF, such as forearm.EIz or '
         'tool.mass; payload, within, or servo, a factor of the frequency of the servos; or '
-        'JOINT.to, JOINT.start, JOINT.servo_stiffness, JOINT.servo_damping. What is '
-        'interrupted goes on with the same call.'
+        'JOINT.to, JOINT.start, JOINT.servo_stiffness, JOINT.servo_damping. The same call '
+        'continues an interrupted sweep.'
     )
     common.add_robot(parser)
     for option, text in (
-        ('--vary', 'values of a number; once per number'),
-        ('--scale', 'values of a number, in multiples of the described one'),
+        ('--vary', 'values of a parameter; once per parameter'),
+        ('--scale', 'values of a parameter, as multiples of the described one'),
     ):
         parser.add_argument(option, action='append', default=[], metavar='NAME=FORM', help=text)
     design = parser.add_mutually_exclusive_group()
@@ -55,8 +56,10 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar='N',
         help='N runs of a Latin hypercube (default: all combinations)',
     )
-    design.add_argument('--random', type=int, metavar='N', help='N runs, drawn one by one')
-    parser.add_argument('--seed', type=int, default=0, help='of all chance (default: 0)')
+    design.add_argument('--random', type=int, metavar='N', help='N random runs')
+    parser.add_argument(
+        '--seed', type=int, default=0, help='seed of all random numbers (default: 0)'
+    )
     for name, options in (
         ('to', {'metavar': 'POSE'}),
         ('start', {'metavar': 'POSE'}),
@@ -72,19 +75,21 @@ def add_arguments(parser: ArgumentParser) -> None:
         _add_setting(parser, name, options)
     common.add_model(parser)
     parser.add_argument(
-        '--output', metavar='FOLDER', help='where runs and tables go (default: sweep_ROBOT, here)'
+        '--output',
+        metavar='FOLDER',
+        help='folder of runs and tables (default: sweep_ROBOT in this folder)',
     )
     workers = parser.add_mutually_exclusive_group()
     workers.add_argument(
         '--processes',
         type=int,
         metavar='N',
-        help='of this machine that make the runs (default: one for each processor)',
+        help='worker processes on this machine (default: one per processor)',
     )
     workers.add_argument(
         '--scheduler',
         metavar='ADDRESS',
-        help='of a Dask cluster that makes them, such as tcp://host:8786',
+        help='scheduler of a Dask cluster for the runs, such as tcp://host:8786',
     )
     common.add_json(parser)
 

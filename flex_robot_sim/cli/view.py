@@ -17,20 +17,18 @@ from flex_robot_sim.viewer.opening import open_browser
 def add_arguments(parser: ArgumentParser) -> None:
     """Add description and arguments of the command to its parser."""
     parser.description = (
-        'Show an arm in a web browser: sliders for its joints and natural modes, drop and swing. '
-        'The page is for this machine only. Ctrl-C ends it.'
+        'Show an arm in a web browser, with sliders for its joints and natural modes, and '
+        'simulate a drop or a swing. Only this machine can open the page. Ctrl-C ends it.'
     )
     add_robot(parser)
     parser.add_argument(
         '--port',
         type=int,
         metavar='N',
-        help='of the page (default: the first that is free from 8180 on)',
+        help='port of the page (default: the first free one from 8180)',
     )
     parser.add_argument(
-        '--no-browser',
-        action='store_true',
-        help='print the address only, where a browser would open',
+        '--no-browser', action='store_true', help='only print the address, do not open a browser'
     )
     add_model(parser)
 

@@ -133,20 +133,20 @@ EMULATOR_FAULTS = {
                        _wire('noise'), 0, 1),
     'drop': FaultSpec('lose bytes with this probability', float, None, _wire('drop'), 0, 1),
     'insert': FaultSpec('add bytes with this probability', float, None, _wire('insert'), 0, 1),
-    'half': FaultSpec('lose the second half of a piece with this probability', float, None,
+    'half': FaultSpec('lose the second half of a write with this probability', float, None,
                       _wire('half'), 0, 1),
-    'clean': FaultSpec('mend the wire', None, None, _clean),
-    'flood': FaultSpec('pour random bytes into the board, this many per second', float, 500e3,
+    'clean': FaultSpec('end all faults of the wire', None, None, _clean),
+    'flood': FaultSpec('send random bytes to the board, this many per second', float, 500e3,
                        lambda emulator, value: setattr(emulator, 'flood', value), 0, 1e7),
     'unplug': FaultSpec('pull the plug for this many seconds', float, 1.0, _unplug, 0),
-    'plug': FaultSpec('put it back', None, None, lambda emulator, _: emulator.port.plug()),
-    'vanish': FaultSpec('pull the plug and leave it out', None, None,
+    'plug': FaultSpec('reconnect the plug', None, None, lambda emulator, _: emulator.port.plug()),
+    'vanish': FaultSpec('pull the plug for good', None, None,
                         lambda emulator, _: emulator.port.unplug()),
-    'hang': FaultSpec('let the firmware hang until the hardware watchdog resets it', None, None,
+    'hang': FaultSpec('hang the firmware until the hardware watchdog resets it', None, None,
                       lambda emulator, _: emulator.rig.hang()),
     'stall': FaultSpec('halt the processor for this many seconds', float, 1.0,
                        lambda emulator, value: emulator.rig.stall(value), 0),
-    'late': FaultSpec('let control steps start this many seconds late', float, DEFAULT_LATENESS,
+    'late': FaultSpec('start control steps this many seconds late', float, DEFAULT_LATENESS,
                       lambda emulator, value: setattr(
                           emulator.rig, 'late', round(value * 1e6)), 0),
     'reboot': FaultSpec('reset the board', None, None, lambda emulator, _: emulator.rig.reboot()),
@@ -156,25 +156,25 @@ EMULATOR_FAULTS = {
         lambda bench, sensor: bench.faults.open_sensors.add(sensor))),
     'short': FaultSpec('short a flex sensor', SENSORS, None, _bench(
         lambda bench, sensor: bench.faults.shorted_sensors.add(sensor))),
-    'dead': FaultSpec('let an encoder stand still', JOINTS, None, _bench(
+    'dead': FaultSpec('freeze an encoder', JOINTS, None, _bench(
         lambda bench, joint: bench.faults.dead_encoders.add(joint))),
-    'jump': FaultSpec(f'let an encoder jump by {ENCODER_JUMP} counts', JOINTS, None,
+    'jump': FaultSpec(f'shift an encoder by {ENCODER_JUMP} counts', JOINTS, None,
                       _bench(_jump)),
     'limit': FaultSpec('close a limit switch', ENDS, None, _bench(_limit)),
     'stop': FaultSpec('press the stop button', None, None, _bench(
         lambda bench, _: setattr(bench.faults, 'stop_button', True))),
-    'release': FaultSpec('release it', None, None, _bench(
+    'release': FaultSpec('release the stop button', None, None, _bench(
         lambda bench, _: setattr(bench.faults, 'stop_button', False))),
     'jam': FaultSpec('block the slide', None, None, _bench(
         lambda bench, _: setattr(bench.faults, 'jammed', True))),
-    'weak': FaultSpec('leave the stepper this share of its torque', float, 0.02, _bench(
+    'weak': FaultSpec('reduce the torque of the stepper to this share', float, 0.02, _bench(
         lambda bench, share: setattr(bench.faults, 'weak_stepper', share)), 0, 1),
-    'mend': FaultSpec('mend all of the bench', None, None, _bench(
+    'mend': FaultSpec('end all faults of the bench', None, None, _bench(
         lambda bench, _: bench.clear_faults())),
-    'push': FaultSpec('push the tip of the arm across, with this force [N]; 0 lets go', float,
+    'push': FaultSpec('push the tip of the arm sideways with this force [N]; 0 ends it', float,
                       None, _bench(lambda bench, force: bench.push_tip(force)),
                       -MAX_PUSH_FORCE, MAX_PUSH_FORCE),
-    'slide': FaultSpec('carry the slide to this place by hand [m]', float, None,
+    'slide': FaultSpec('move the slide to this position by hand [m]', float, None,
                        _bench(_move_by_hand(SLIDE))),
     'turn': FaultSpec('turn the arm to this angle by hand [rad]', float, None,
                       _bench(_move_by_hand(TURN))),
