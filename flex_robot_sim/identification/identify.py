@@ -36,11 +36,15 @@ from flex_robot_sim.identification.long_fit import (
     make_long_fit,
     thinning_line,
 )
-from flex_robot_sim.identification.model_order import best_order, with_sufficient_step
+from flex_robot_sim.identification.model_order import (
+    MAX_EXTRA_MODES,
+    best_order,
+    with_sufficient_step,
+)
 from flex_robot_sim.identification.parameters import refuse_twice, unknowns_of
 from flex_robot_sim.identification.prediction import Setup
 from flex_robot_sim.identification.prior_widths import with_prior_widths
-from flex_robot_sim.identification.sequences import Sequence
+from flex_robot_sim.identification.sequences import Sequence, noise_of
 from flex_robot_sim.identification.thinning import largest_factor
 from flex_robot_sim.identification.unit_checks import refuse_currents, refuse_degrees
 from flex_robot_sim.identification.unknown import Unknown
@@ -57,9 +61,10 @@ HELD_OUT_RATIO = 0.25  # share of each log, at its end, for validation
 MIN_PERIODS = 3.0  # periods of the slowest resonance in a log
 COARSE_TOLERANCE = 1e-3  # relative, of the sum of squares, with the coarse model
 FINAL_WEIGHTING_ROUNDS = 3  # iterations of the channel weights in the last fit
-MIN_BEST_EXPLAINED = 0.8  # of the best channel; the fit restarts if it is less
+MIN_BEST_EXPLAINED = 0.8  # of the best channel of a fit that is not poor
+MAX_NOISE_RATIO = 0.03  # noise of a clear channel, over its standard deviation
 BOUND_DISTANCE = 0.05  # in z: a parameter this close to a bound has diverged
-RESTART_STIFFNESS_FACTORS = 0.6, 0.8, 1.0, 1.25, 1.6
+RESTART_STIFFNESS_FACTORS = 0.6, 0.8, 1.25, 1.6
 DEFAULT_FREQUENCY_HZ = 1.0  # for the first horizons of a log without resonances
 
 
@@ -115,7 +120,8 @@ def identify(
     )
     problem, z = _with_order(problem, z, finer)
     watch('fitting')
-    fit = _with_restarts(problem, solve(problem, z, rounds=1, tolerance=COARSE_TOLERANCE), watch)
+    fit = solve(problem, z, rounds=1, tolerance=COARSE_TOLERANCE)
+    problem, fit = _with_restarts(problem, fit, watch)
     watch('looking how fine the model has to be')
     finer = best_order(problem, fit)
     if finer != problem.finer:
@@ -255,34 +261,63 @@ def _with_order(problem, z, finer):
 
 
 def _with_restarts(problem, fit, watch):
-    """Return the Fit, or a better one from other stiffnesses if it is poor or has diverged."""
-    predicted = problem.read(problem.simulated(fit.z), fit.z)
+    """
+    Return Problem and Fit, or better ones from other starts if the fit is poor or has diverged.
+
+    The wrong number of modes may lead to a minimum far from the described values. So a fit that is
+    not good starts again from these, with each number of modes. A poor one also starts from other
+    stiffnesses.
+    """
     low, high = problem.bounds()
     is_at_bound = any(
         min(fit.z[k] - low[k], high[k] - fit.z[k]) < BOUND_DISTANCE
         for k, unknown in enumerate(problem.unknowns)
         if unknown.scale == 0.0
     )
-    if explained(problem.measured, predicted).max() > MIN_BEST_EXPLAINED and not is_at_bound:
-        return fit
+    if _explains_all(problem, fit) and not is_at_bound:
+        return problem, fit
     stiff_rows = [
         k
         for k, unknown in enumerate(problem.unknowns)
         if unknown.kind == 'stiffness' and unknown.scale == 0.0
     ]
-    for factor in RESTART_STIFFNESS_FACTORS if stiff_rows else ():
-        watch(f'fitting from {factor:g} of the stiffness')
-        z = problem.initial_point()
+    deviations, cost = fit.deviations, robust_cost(problem, fit.z, fit.deviations)
+    best = problem, fit
+
+    def try_start(order, factor):
+        nonlocal best, cost
+        watch(f'fitting again with {factor:g} of the stiffness and {order} more modes')
+        trial, z = _with_order(problem, problem.initial_point(), order)
         z[stiff_rows] += np.log(factor)
         try:
-            restarted = solve(problem, z, fit.deviations, rounds=1, tolerance=COARSE_TOLERANCE)
+            restarted = solve(trial, z, deviations, rounds=1, tolerance=COARSE_TOLERANCE)
+            # compare with the same weights
+            new_cost = robust_cost(trial, restarted.z, deviations)
         except (FlexRobotSimError, np.linalg.LinAlgError):
-            continue
-        # compare with the same weights
-        cost = robust_cost(problem, restarted.z, fit.deviations)
-        if cost < robust_cost(problem, fit.z, fit.deviations):
-            fit = restarted
-    return fit
+            return
+        if new_cost < cost:
+            best, cost = (trial, restarted), new_cost
+
+    for order in range(MAX_EXTRA_MODES + 1) if problem.setup.finer is None else [problem.finer]:
+        try_start(order, 1.0)
+    predicted = best[0].read(best[0].simulated(best[1].z), best[1].z)
+    is_poor = explained(problem.measured, predicted).max() < MIN_BEST_EXPLAINED
+    if is_poor or is_at_bound:
+        for factor in RESTART_STIFFNESS_FACTORS if stiff_rows else ():
+            try_start(best[0].finer, factor)
+    return best
+
+
+def _explains_all(problem, fit):
+    """Whether the model explains as much of each clear channel of each sequence as a good one."""
+    predicted = problem.read(problem.simulated(fit.z), fit.z)
+    ends = np.cumsum([len(row.time) for row in problem.sequences])[:-1]
+    least = np.array([min_explained_variance(name) for name in problem.setup.data.channels])
+    for row, table in zip(problem.sequences, np.split(predicted, ends)):
+        is_clear = noise_of(row.measured) < MAX_NOISE_RATIO * row.measured.std(axis=0)
+        if (explained(row.measured, table) < least)[is_clear].any():
+            return False
+    return True
 
 
 def _uncertainty(fit, problem):
