@@ -11,7 +11,7 @@ LENGTH, RADIUS, HUB = 0.6, 0.04, 0.00032  # [m], [m], [kg m2]
 EI, MASS_PER_LENGTH = 206e9 * 0.025 * 0.0015**3 / 12, 0.025 * 0.0015 * 7850
 TIP_MASS, TIP_INERTIA, VISCOUS, RATIO = 0.1, 7.2e-6, 0.001, 0.005
 GAUGES = ((0.02, 0.13), (0.45, 0.56))  # from, to [m]
-ELEMENTS, MODES = 60, 8
+ELEMENTS, MODES = 60, 16  # curvatures within 0.02 %
 
 
 def element_matrices():
