@@ -44,3 +44,36 @@ def test_the_trial_finds_the_gauges_of_a_simulated_arm(factors, order):
     measured, true = setup.data.sequences[0].measured, setup_of().data.sequences[0].measured
     np.testing.assert_allclose(measured, true, rtol=1e-9)
     assert bool(notes) == ((factors, order) != ((1.0, 1.0), (0, 1)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    'factors, order',
+    [
+        ((1.0, 1.0), (0, 1)),
+        ((-1.0, 1.0), (0, 1)),
+        ((1e6, 1e6), (0, 1)),
+        ((1.0, 1.0), (1, 0)),
+        ((-1e6, -1e6), (1, 0)),
+    ],
+)
+def test_the_trial_finds_the_gauges_of_finite_elements(factors, order):
+    from hub_beam_log import hub_beam_signals, with_noise
+
+    import flex_robot_sim as frs
+    from flex_robot_sim.identification.gauge_trial import with_plausible_gauges
+    from flex_robot_sim.identification.log_file import make_log
+    from flex_robot_sim.identification.prediction import Setup
+    from flex_robot_sim.identification.sequences import make_data_set
+
+    times, signals = hub_beam_signals(4.0, 4e-3)
+    signals, names = with_noise(signals, 2), ('arm/root', 'arm/tip')
+    gauges = {names[k]: factors[k] * signals[names[j]] for k, j in enumerate(order)}
+    arm = frs.load('single_link')
+    data = make_data_set([make_log(times, {**signals, **gauges})], arm)
+    setup, _, notes = with_plausible_gauges(Setup(arm.description, data, time_step=4e-3), ())
+    true = np.column_stack([signals[name] for name in names])
+    channels = [setup.data.channels.index(name) for name in names]
+    np.testing.assert_allclose(setup.data.sequences[0].measured[:, channels], true, rtol=1e-9)
+    changed = sum(factors[k] != 1.0 or order[k] != k for k in range(2))
+    assert sum('the column' in note for note in notes) == changed
