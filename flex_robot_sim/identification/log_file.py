@@ -109,7 +109,7 @@ def read_log(
     else:
         recording = read_recording(path)
     if not recording.has_times:
-        raise UsageError(f'{path}: has no column "time". Add one [s].')
+        raise UsageError(f'{path}: {recording.missing_times}.')
     log = Log(recording.path, recording.columns, recording.notes)
     for words in signals:
         _assign_signal(log, words)

@@ -49,7 +49,7 @@ def read_samples(
     if not used:
         raise UsageError(f'{path}: has no column but the time. Record a vibration.')
     if not recording.has_times:
-        raise UsageError(f'{path}: has no column "time". Add one [s], or give --rate [Hz].')
+        raise UsageError(f'{path}: {recording.missing_times}, or give --rate [Hz].')
     if len({id(column.time) for column in used.values()}) > 1 and not columns:
         raise UsageError(
             f'{path}: has columns with different times. Name some by --column: {_listed(found)}.'

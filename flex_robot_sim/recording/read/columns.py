@@ -19,3 +19,11 @@ class Recording(NamedTuple):
     columns: dict[str, Column]
     notes: list[str]  # remarks about the file, each with its path
     has_times: bool = True  # False: times are row numbers
+    text_clock: str = ''  # column of times that are text, such as dates
+
+    @property
+    def missing_times(self) -> str:
+        """What a file without times lacks, and the remedy."""
+        if self.text_clock:
+            return f'the times in "{self.text_clock}" are text, such as dates. Write seconds'
+        return 'has no column "time". Add one [s]'

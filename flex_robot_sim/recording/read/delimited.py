@@ -25,7 +25,7 @@ def read(path: Path) -> Recording:
     """Return the Recording in a text file; UsageError if it is no table of numbers."""
     with open(path, 'rb') as file:
         encoding = encoding_of(file.read(HEAD_BYTES))
-    names, units, table, notes = _read_table(path, encoding or 'utf-8')
+    names, ignored, units, table, notes = _read_table(path, encoding or 'utf-8')
     if encoding == 'latin-1':
         notes.append(f'{path}: is no UTF-8 text; it is read as Latin-1')
     columns = _named(path, names, table, notes)
@@ -37,6 +37,7 @@ def read(path: Path) -> Recording:
             {name: Column(rows, values) for name, values in columns.items()},
             notes,
             False,
+            find_clock(ignored) or '',
         )
     times = columns.pop(clock)
     unit = units.get(clock, '')
@@ -47,7 +48,7 @@ def read(path: Path) -> Recording:
 
 
 def _read_table(path, encoding):
-    """Return names, units by name, numbers (rows, columns) and notes."""
+    """Return names, those of text, units by name, numbers (rows, columns) and notes."""
     chunks = read_chunks(path, encoding)
     lines = next(chunks, [])
     layout = find_layout(str(path), lines)
@@ -82,7 +83,7 @@ def _read_table(path, encoding):
             f'{path}: of the row of units, only that of the time is used: '
             f'{", ".join(layout.units[:6])}'
         )
-    return names, units, table, notes
+    return names, ignored, units, table, notes
 
 
 def _named(path, names, table, notes):

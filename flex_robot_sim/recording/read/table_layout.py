@@ -78,7 +78,12 @@ def _layout(lines, rows):
     names = [word.strip() for word in split_row(lines[rows[0]], delimiter)]
     begin, units = 1, []
     if any(map(is_number, names)) and all(map(is_cell, names)):
-        names, begin = _names_without_header(lines[: rows[0]], delimiter, names), 0
+        if not names[-1] and all(
+            not split_row(lines[k], delimiter)[-1].strip() for k in rows[:SAMPLED_ROWS]
+        ):
+            names.pop()  # each row ends with a delimiter
+        first_cells = [split_row(lines[k], delimiter)[0] for k in rows[:SAMPLED_ROWS]]
+        names, begin = _names_without_header(lines[: rows[0]], delimiter, names, first_cells), 0
     elif len(rows) > 1:
         words = [word.strip() for word in split_row(lines[rows[1]], delimiter)]
         if _are_units(words, len(names)):
@@ -122,12 +127,23 @@ def _are_units(words, count):
     )
 
 
-def _names_without_header(comments, delimiter, cells):
-    """Return names from the last comment line of the same length, else by position."""
+def _names_without_header(comments, delimiter, cells, first_cells):
+    """
+    Return names from the last comment line of the same length, else by position.
+
+    :param first_cells: of the rows; they are times if they rise.
+    """
     for line in reversed(comments):
         text = line.strip()
         mark = next((mark for mark in COMMENTS if text.startswith(mark)), '')
         names = [word.strip() for word in split_row(text[len(mark) :].strip(), delimiter)]
         if mark and len(names) == len(cells) and not any(map(is_number, names)):
             return names
-    return ['time', *(f'column{k + 1}' for k in range(1, len(cells)))]
+    first = 'time' if _rise(first_cells) else 'column1'
+    return [first, *(f'column{k + 1}' for k in range(1, len(cells)))]
+
+
+def _rise(words):
+    """Whether numbers never fall; words that are none do not count."""
+    numbers = [float(word.replace(',', '.')) for word in words if is_number(word)]
+    return all(before <= after for before, after in zip(numbers, numbers[1:]))

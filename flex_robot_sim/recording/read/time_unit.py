@@ -42,18 +42,16 @@ def time_factor(path: str, clock: str, unit: str, times: np.ndarray, notes: list
     named = _WORDS.get(unit.strip(' []()').lower()) or (
         _WORDS.get(match['unit'] or '') if match else None
     )
+    period = _period(times)
     if named:
         if named != 's':
             notes.append(f'{path}: "{clock}" is in {named}')
+        elif period >= PERIODS[-1][0]:
+            notes.append(
+                f'{path}: "{clock}" is in s by its name, with a period of {period:.4g} s; name it '
+                'time_ms if it is in ms'
+            )
         return FACTORS[named]
-    steps = np.diff(times)
-    steps = steps[steps > 0.0]
-    if len(times) < MIN_ROWS or not steps.size:
-        return 1.0
-    period = (times[-1] - times[0]) / (len(times) - 1)  # stamps may repeat
-    median = float(np.median(steps))
-    if not np.isfinite(period) or not 0.2 * median < period < 5 * median:
-        period = median
     for bound, name in PERIODS:
         if period >= bound:
             notes.append(
@@ -62,3 +60,14 @@ def time_factor(path: str, clock: str, unit: str, times: np.ndarray, notes: list
             )
             return FACTORS[name]
     return 1.0
+
+
+def _period(times):
+    """Return the period of times in their unit; 0 if there are too few."""
+    steps = np.diff(times)
+    steps = steps[steps > 0.0]
+    if len(times) < MIN_ROWS or not steps.size:
+        return 0.0
+    period = (times[-1] - times[0]) / (len(times) - 1)  # stamps may repeat
+    median = float(np.median(steps))
+    return period if np.isfinite(period) and 0.2 * median < period < 5 * median else median

@@ -144,6 +144,30 @@ def test_a_strange_log_is_read_with_its_numbers_and_a_note(tmp_path, case):
     assert recording.notes == ([f'{path}: {note}'] if note else [])
 
 
+def test_rows_without_a_header_may_end_with_a_delimiter(tmp_path):
+    path = written(tmp_path, '\n'.join(f'{row}\t' for row in lines(separator='\t')[1:]) + '\n')
+    columns = read_recording(path).columns
+    assert [*columns] == ['column2', 'column3']
+    np.testing.assert_allclose(columns['column3'].values, FORCE, atol=1e-12)
+
+
+def test_a_first_column_that_falls_is_no_time(tmp_path):
+    path = written(tmp_path, '\n'.join(f'{a:.6f} {b:.6f}' for a, b in zip(FORCE, WAVE)) + '\n')
+    recording = read_recording(path)
+    assert [*recording.columns] == ['column1', 'column2'] and not recording.has_times
+    np.testing.assert_allclose(recording.columns['column1'].values, FORCE, atol=1e-12)
+
+
+def test_a_name_in_seconds_with_the_period_of_milliseconds_has_a_note(tmp_path):
+    path = written(tmp_path, scaled(250.0, 'Time (s)'))
+    recording = read_recording(path)
+    np.testing.assert_allclose(recording.columns['wave'].time, 250 * TIME)
+    assert recording.notes == [
+        f'{path}: "Time (s)" is in s by its name, with a period of 1 s; name it time_ms if it is '
+        'in ms'
+    ]
+
+
 def test_a_row_of_units_sets_the_unit_of_the_time(tmp_path):
     path = written(tmp_path, with_units())
     recording = read_recording(path)
