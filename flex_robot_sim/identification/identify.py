@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from flex_robot_sim.identification import uncertainty
+from flex_robot_sim.identification.bench_parameters import is_gauge
 from flex_robot_sim.identification.calibration_priors import KnownNumber, near_known
 from flex_robot_sim.identification.equation_error import regression_start
 from flex_robot_sim.identification.fit import Problem, initial_deviations, solve
@@ -64,7 +65,8 @@ FINAL_WEIGHTING_ROUNDS = 3  # iterations of the channel weights in the last fit
 MIN_BEST_EXPLAINED = 0.8  # of the best channel of a fit that is not poor
 MAX_NOISE_RATIO = 0.03  # noise of a clear channel, over its standard deviation
 BOUND_DISTANCE = 0.05  # in z: a parameter this close to a bound has diverged
-RESTART_STIFFNESS_FACTORS = 0.6, 0.8, 1.25, 1.6
+RESTART_STIFFNESS_FACTORS = 0.6, 0.8, 1.0, 1.25, 1.6
+MAX_RESTART_COST = 0.8  # of a better start, over the cost before: other modes may fit noise
 DEFAULT_FREQUENCY_HZ = 1.0  # for the first horizons of a log without resonances
 
 
@@ -262,11 +264,11 @@ def _with_order(problem, z, finer):
 
 def _with_restarts(problem, fit, watch):
     """
-    Return Problem and Fit, or better ones from other starts if the fit is poor or has diverged.
+    Return Problem and Fit, or better ones from other starts if the fit is not good.
 
-    The wrong number of modes may lead to a minimum far from the described values. So a fit that is
-    not good starts again from these, with each number of modes. A poor one also starts from other
-    stiffnesses.
+    A poor fit, or one that has diverged, starts from other stiffnesses. The wrong number of modes
+    may lead to a minimum far from the described values: any other fit that is not good starts
+    again from these, with each number of modes.
     """
     low, high = problem.bounds()
     is_at_bound = any(
@@ -274,18 +276,22 @@ def _with_restarts(problem, fit, watch):
         for k, unknown in enumerate(problem.unknowns)
         if unknown.scale == 0.0
     )
-    if _explains_all(problem, fit) and not is_at_bound:
-        return problem, fit
     stiff_rows = [
         k
         for k, unknown in enumerate(problem.unknowns)
         if unknown.kind == 'stiffness' and unknown.scale == 0.0
     ]
+    predicted = problem.read(problem.simulated(fit.z), fit.z)
+    starts: list[tuple[int, float]] = []
+    worst_ratio = 1.0
+    if is_at_bound or explained(problem.measured, predicted).max() <= MIN_BEST_EXPLAINED:
+        starts = [(problem.finer, factor) for factor in RESTART_STIFFNESS_FACTORS if stiff_rows]
+    elif problem.setup.finer is None and not _explains_all(problem, predicted):
+        starts = [(order, 1.0) for order in range(MAX_EXTRA_MODES + 1)]
+        worst_ratio = MAX_RESTART_COST
     deviations, cost = fit.deviations, robust_cost(problem, fit.z, fit.deviations)
     best = problem, fit
-
-    def try_start(order, factor):
-        nonlocal best, cost
+    for order, factor in starts:
         watch(f'fitting again with {factor:g} of the stiffness and {order} more modes')
         trial, z = _with_order(problem, problem.initial_point(), order)
         z[stiff_rows] += np.log(factor)
@@ -294,28 +300,27 @@ def _with_restarts(problem, fit, watch):
             # compare with the same weights
             new_cost = robust_cost(trial, restarted.z, deviations)
         except (FlexRobotSimError, np.linalg.LinAlgError):
-            return
-        if new_cost < cost:
+            continue
+        if new_cost < worst_ratio * cost:
             best, cost = (trial, restarted), new_cost
-
-    for order in range(MAX_EXTRA_MODES + 1) if problem.setup.finer is None else [problem.finer]:
-        try_start(order, 1.0)
-    predicted = best[0].read(best[0].simulated(best[1].z), best[1].z)
-    is_poor = explained(problem.measured, predicted).max() < MIN_BEST_EXPLAINED
-    if is_poor or is_at_bound:
-        for factor in RESTART_STIFFNESS_FACTORS if stiff_rows else ():
-            try_start(best[0].finer, factor)
     return best
 
 
-def _explains_all(problem, fit):
-    """Whether the model explains as much of each clear channel of each sequence as a good one."""
-    predicted = problem.read(problem.simulated(fit.z), fit.z)
+def _explains_all(problem, predicted):
+    """
+    Whether the model explains as much of each clear gauge of each sequence as a good one.
+
+    Logs that begin in motion do not count: there, other modes may fit noise by their amplitudes.
+    """
+    if problem.size > len(problem.unknowns):
+        return True
+    names = problem.setup.data.channels
+    is_bent = np.array([is_gauge(name) or name.startswith('tip/') for name in names])
+    least = np.array([min_explained_variance(name) for name in names])
     ends = np.cumsum([len(row.time) for row in problem.sequences])[:-1]
-    least = np.array([min_explained_variance(name) for name in problem.setup.data.channels])
     for row, table in zip(problem.sequences, np.split(predicted, ends)):
         is_clear = noise_of(row.measured) < MAX_NOISE_RATIO * row.measured.std(axis=0)
-        if (explained(row.measured, table) < least)[is_clear].any():
+        if (explained(row.measured, table) < least)[is_clear & is_bent].any():
             return False
     return True
 
