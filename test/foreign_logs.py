@@ -5,21 +5,17 @@ import io
 
 import numpy as np
 import pytest
+from message_texts import HEADER_TEXT
 
-JOINT_STATE = """std_msgs/Header header
+JOINT_STATE = (
+    """std_msgs/Header header
 string[] name
 float64[] position
 float64[] velocity
 float64[] effort
-================================================================================
-MSG: std_msgs/Header
-builtin_interfaces/Time stamp
-string frame_id
-================================================================================
-MSG: builtin_interfaces/Time
-int32 sec
-uint32 nanosec
 """
+    + HEADER_TEXT
+)
 
 
 def by_pandas(**settings):

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from mcap.reader import make_reader
 from mcap.writer import CompressionType, Writer
+from message_texts import HEADER_TEXT
 
 from flex_robot_sim.cli import main
 from flex_robot_sim.ros.cdr import encode
@@ -26,17 +27,9 @@ from flex_robot_sim.ros.definitions import message_type
 
 SECONDS = 60  # that a command may take on a busy machine
 DIAGNOSTICS = 'diagnostic_msgs/msg/DiagnosticArray'
-DIAGNOSTICS_TEXT = """std_msgs/Header header
+DIAGNOSTICS_TEXT = f"""std_msgs/Header header
 DiagnosticStatus[] status
-================================================================================
-MSG: std_msgs/Header
-builtin_interfaces/Time stamp
-string frame_id
-================================================================================
-MSG: builtin_interfaces/Time
-int32 sec
-uint32 nanosec
-================================================================================
+{HEADER_TEXT}================================================================================
 MSG: diagnostic_msgs/DiagnosticStatus
 byte level
 string name

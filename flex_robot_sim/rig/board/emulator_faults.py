@@ -140,7 +140,7 @@ EMULATOR_FAULTS = {
                        lambda emulator, value: setattr(emulator, 'flood', value), 0, 1e7),
     'unplug': FaultSpec('pull the plug for this many seconds', float, 1.0, _unplug, 0),
     'plug': FaultSpec('reconnect the plug', None, None, lambda emulator, _: emulator.port.plug()),
-    'vanish': FaultSpec('pull the plug for good', None, None,
+    'vanish': FaultSpec('pull the plug and leave it unplugged', None, None,
                         lambda emulator, _: emulator.port.unplug()),
     'hang': FaultSpec('hang the firmware until the hardware watchdog resets it', None, None,
                       lambda emulator, _: emulator.rig.hang()),
