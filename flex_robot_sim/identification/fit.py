@@ -41,6 +41,7 @@ from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.util.exceptions import FlexRobotSimError, UsageError
 from flex_robot_sim.util.summary import summarized
 
+COARSE_TOLERANCE = 1e-3  # relative, of the sum of squares, with the coarse model
 DIFFERENCE_STEP = 1e-4  # of finite differences, in z
 ROBUST_THRESHOLD = 3.0  # weight of larger residuals decreases [standard deviations]
 INITIAL_RESIDUAL_RATIO = 0.02  # initial residual of a channel, over its standard deviation

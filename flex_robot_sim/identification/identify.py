@@ -2,15 +2,13 @@
 
 from collections.abc import Callable, Iterable
 from collections.abc import Sequence as Rows
-from dataclasses import replace
 
 import numpy as np
 
 from flex_robot_sim.identification import uncertainty
-from flex_robot_sim.identification.bench_parameters import is_gauge
 from flex_robot_sim.identification.calibration_priors import KnownNumber, near_known
 from flex_robot_sim.identification.equation_error import regression_start
-from flex_robot_sim.identification.fit import Problem, initial_deviations, solve
+from flex_robot_sim.identification.fit import COARSE_TOLERANCE, Problem, initial_deviations, solve
 from flex_robot_sim.identification.gauge_trial import with_plausible_gauges
 from flex_robot_sim.identification.identifiability import (
     identifiable_from_covariance,
@@ -37,15 +35,12 @@ from flex_robot_sim.identification.long_fit import (
     make_long_fit,
     thinning_line,
 )
-from flex_robot_sim.identification.model_order import (
-    MAX_EXTRA_MODES,
-    best_order,
-    with_sufficient_step,
-)
+from flex_robot_sim.identification.model_order import best_order, with_order, with_sufficient_step
 from flex_robot_sim.identification.parameters import refuse_twice, unknowns_of
 from flex_robot_sim.identification.prediction import Setup
 from flex_robot_sim.identification.prior_widths import with_prior_widths
-from flex_robot_sim.identification.sequences import Sequence, noise_of
+from flex_robot_sim.identification.restarts import BOUND_DISTANCE, with_restarts
+from flex_robot_sim.identification.sequences import Sequence
 from flex_robot_sim.identification.thinning import largest_factor
 from flex_robot_sim.identification.unit_checks import refuse_currents, refuse_degrees
 from flex_robot_sim.identification.unknown import Unknown
@@ -56,17 +51,10 @@ from flex_robot_sim.identification.validation import (
     validate,
     validation_tables,
 )
-from flex_robot_sim.util.exceptions import FlexRobotSimError
 
 HELD_OUT_RATIO = 0.25  # share of each log, at its end, for validation
 MIN_PERIODS = 3.0  # periods of the slowest resonance in a log
-COARSE_TOLERANCE = 1e-3  # relative, of the sum of squares, with the coarse model
 FINAL_WEIGHTING_ROUNDS = 3  # iterations of the channel weights in the last fit
-MIN_BEST_EXPLAINED = 0.8  # of the best channel of a fit that is not poor
-MAX_NOISE_RATIO = 0.03  # noise of a clear channel, over its standard deviation
-BOUND_DISTANCE = 0.05  # in z: a parameter this close to a bound has diverged
-RESTART_STIFFNESS_FACTORS = 0.6, 0.8, 1.0, 1.25, 1.6
-MAX_RESTART_COST = 0.8  # of a better start, over the cost before: other modes may fit noise
 DEFAULT_FREQUENCY_HZ = 1.0  # for the first horizons of a log without resonances
 
 
@@ -120,14 +108,14 @@ def identify(
     z, finer = horizon_start(
         problem, z, slowest_frequency(problem, slowest or DEFAULT_FREQUENCY_HZ)
     )
-    problem, z = _with_order(problem, z, finer)
+    problem, z = with_order(problem, z, finer)
     watch('fitting')
     fit = solve(problem, z, rounds=1, tolerance=COARSE_TOLERANCE)
-    problem, fit = _with_restarts(problem, fit, watch)
+    problem, fit = with_restarts(problem, fit, watch)
     watch('looking how fine the model has to be')
     finer = best_order(problem, fit)
     if finer != problem.finer:
-        problem, z = _with_order(problem, fit.z, finer)
+        problem, z = with_order(problem, fit.z, finer)
         fit = solve(problem, z, rounds=1, max_evaluations=1)  # slopes for the last fit
     problem = with_sufficient_step(problem, fit)
     setup = problem.setup
@@ -248,81 +236,6 @@ def _objections(problem, fit, fitted, checked):
             'that shows the noise. Record with a higher cutoff, or check --filter'
         )
     return lines
-
-
-def _with_order(problem, z, finer):
-    """Return the problem with another number of modes, and its z; initial states may restart."""
-    if finer == problem.finer:
-        return problem, z
-    refined = Problem(
-        replace(problem.setup, finer=finer), problem.unknowns, problem.servo, problem.sequences
-    )
-    start = refined.initial_point()
-    start[: len(problem.unknowns)] = z[: len(problem.unknowns)]
-    return refined, z if refined.size == problem.size else start
-
-
-def _with_restarts(problem, fit, watch):
-    """
-    Return Problem and Fit, or better ones from other starts if the fit is not good.
-
-    A poor fit, or one that has diverged, starts from other stiffnesses. The wrong number of modes
-    may lead to a minimum far from the described values: any other fit that is not good starts
-    again from these, with each number of modes.
-    """
-    low, high = problem.bounds()
-    is_at_bound = any(
-        min(fit.z[k] - low[k], high[k] - fit.z[k]) < BOUND_DISTANCE
-        for k, unknown in enumerate(problem.unknowns)
-        if unknown.scale == 0.0
-    )
-    stiff_rows = [
-        k
-        for k, unknown in enumerate(problem.unknowns)
-        if unknown.kind == 'stiffness' and unknown.scale == 0.0
-    ]
-    predicted = problem.read(problem.simulated(fit.z), fit.z)
-    starts: list[tuple[int, float]] = []
-    worst_ratio = 1.0
-    if is_at_bound or explained(problem.measured, predicted).max() <= MIN_BEST_EXPLAINED:
-        starts = [(problem.finer, factor) for factor in RESTART_STIFFNESS_FACTORS if stiff_rows]
-    elif problem.setup.finer is None and not _explains_all(problem, predicted):
-        starts = [(order, 1.0) for order in range(MAX_EXTRA_MODES + 1)]
-        worst_ratio = MAX_RESTART_COST
-    deviations, cost = fit.deviations, robust_cost(problem, fit.z, fit.deviations)
-    best = problem, fit
-    for order, factor in starts:
-        watch(f'fitting again with {factor:g} of the stiffness and {order} more modes')
-        trial, z = _with_order(problem, problem.initial_point(), order)
-        z[stiff_rows] += np.log(factor)
-        try:
-            restarted = solve(trial, z, deviations, rounds=1, tolerance=COARSE_TOLERANCE)
-            # compare with the same weights
-            new_cost = robust_cost(trial, restarted.z, deviations)
-        except (FlexRobotSimError, np.linalg.LinAlgError):
-            continue
-        if new_cost < worst_ratio * cost:
-            best, cost = (trial, restarted), new_cost
-    return best
-
-
-def _explains_all(problem, predicted):
-    """
-    Whether the model explains as much of each clear gauge of each sequence as a good one.
-
-    Logs that begin in motion do not count: there, other modes may fit noise by their amplitudes.
-    """
-    if problem.size > len(problem.unknowns):
-        return True
-    names = problem.setup.data.channels
-    is_bent = np.array([is_gauge(name) or name.startswith('tip/') for name in names])
-    least = np.array([min_explained_variance(name) for name in names])
-    ends = np.cumsum([len(row.time) for row in problem.sequences])[:-1]
-    for row, table in zip(problem.sequences, np.split(predicted, ends)):
-        is_clear = noise_of(row.measured) < MAX_NOISE_RATIO * row.measured.std(axis=0)
-        if (explained(row.measured, table) < least)[is_clear & is_bent].any():
-            return False
-    return True
 
 
 def _uncertainty(fit, problem):

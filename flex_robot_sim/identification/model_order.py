@@ -46,6 +46,18 @@ def best_order(problem: Problem, fit: Fit) -> int:
     return order
 
 
+def with_order(problem: Problem, z: np.ndarray, finer: int) -> tuple[Problem, np.ndarray]:
+    """Return the problem with another number of modes, and its z; initial states may restart."""
+    if finer == problem.finer:
+        return problem, z
+    refined = Problem(
+        replace(problem.setup, finer=finer), problem.unknowns, problem.servo, problem.sequences
+    )
+    start = refined.initial_point()
+    start[: len(problem.unknowns)] = z[: len(problem.unknowns)]
+    return refined, z if refined.size == problem.size else start
+
+
 def with_sufficient_step(problem: Problem, fit: Fit) -> Problem:
     """Return the Problem with a sufficiently small step; the slopes are those of the given one."""
     period = min(row.period for row in problem.sequences)

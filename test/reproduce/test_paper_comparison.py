@@ -162,7 +162,7 @@ def test_effects_of_a_variant_have_a_table():
         (['all', '--sensitivity'], '--sensitivity takes one experiment. Name it.'),
         (
             ['ella', '--sensitivity', '--variant', 'paper'],
-            '--sensitivity changes numbers of our own variant. Leave --variant and --set out.',
+            '--sensitivity changes parameters of our own variant. Leave out --variant and --set.',
         ),
         (
             ['nonsense', '--set', 'a.b=1'],
