@@ -10,6 +10,7 @@ import os
 import pathlib
 import re
 import signal
+from collections import Counter
 
 import parallel
 import public_robots
@@ -21,18 +22,18 @@ from ros_here import NO_LAUNCH, NO_ROS
 from time_limit import LONG_LIMIT_S, TIME_LIMIT_S, TimeLimit
 
 __all__ = ['emulator', 'flexsim', 'ordinary_priority', 'patient_board', 'rig']  # fixtures
-pytest_plugins = ['flaky_tests']
+pytest_plugins = ['file_scheduler', 'flaky_tests']
 
 MARKERS = {
     'ros': 'needs rclpy; skipped where it cannot be imported',
     'rig': 'needs the hardware; runs with --rig-port PORT',
     'install': 'installs the package several times; runs with --install, as ./run test does',
     'slow': 'takes more than a second; --quick leaves it out',
-    'long': 'takes minutes; runs with --long',
+    'long': 'takes long; runs with --long. The first cases of long(after=CASES) always run',
 }
 NOT_QUICK = 'slow', 'long', 'install', 'ros', 'rig'
 ALL_SLOW = re.compile(r'^pytestmark = .*mark\.(slow|long)\b', re.M)  # of all tests of a file
-PLAIN_COUNT, LONG_COUNT = 20_000, 1_000_000  # broken inputs that a fuzzer tries
+PLAIN_COUNT, LONG_COUNT = 5_000, 1_000_000  # broken inputs that a fuzzer tries
 
 if importlib.util.find_spec('hypothesis'):
     from hypothesis import HealthCheck, settings
@@ -115,9 +116,18 @@ def pytest_collection_modifyitems(config, items):
         'install': '' if config.getoption('--install') else 'give --install',
         'long': '' if config.getoption('--long') else 'give --long',
     }
+    counts: Counter = Counter()
+
+    def is_first_case(mark, item):
+        if mark.name != 'long' or 'after' not in mark.kwargs:
+            return False
+        counts[item.nodeid.partition('[')[0]] += 1
+        return counts[item.nodeid.partition('[')[0]] <= mark.kwargs['after']
+
     for item in items:
         if {*NODE_FOLDERS} & {*item.nodeid.split('/')}:
             item.add_marker('ros')
+        item.own_markers[:] = [mark for mark in item.own_markers if not is_first_case(mark, item)]
         for name, reason in reasons.items():
             if reason and item.get_closest_marker(name):
                 item.add_marker(pytest.mark.skip(reason=reason))

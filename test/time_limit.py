@@ -11,7 +11,7 @@ import os
 
 import pytest
 
-TIME_LIMIT_S, LONG_LIMIT_S = 600.0, 6 * 3600.0
+TIME_LIMIT_S, LONG_LIMIT_S = 300.0, 6 * 3600.0
 
 
 class TimeLimit:
