@@ -18,6 +18,7 @@ pytestmark = pytest.mark.slow
 cases = pytest.mark.parametrize('case', CASES)
 
 
+@pytest.mark.long(after=3)
 @cases
 def test_terms_agree_with_first_principles(case):
     sample = reference_case(case)

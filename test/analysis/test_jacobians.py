@@ -39,6 +39,7 @@ def hybrid_rate(function):
     return np.array([turning[2, 1], turning[0, 2], turning[1, 0], *dT[:3, 3]])
 
 
+@pytest.mark.long(after=5)
 @cases
 @couplings
 def test_the_jacobian_of_every_link_equals_that_of_the_reference(case, coupling):
@@ -84,6 +85,7 @@ def test_the_tip_has_the_deflection_of_the_link(case):
         np.testing.assert_allclose(tip, simulation.pose(link, station=beam.length), **ROUNDING)
 
 
+@pytest.mark.long(after=3)
 @cases
 def test_every_column_is_the_derivative_of_the_pose(case):
     sample = reference_case(case)

@@ -39,6 +39,7 @@ def test_a_decay_gives_frequency_and_damping_within_their_deviations(frequency, 
     assert np.median(misses) < 2.5
 
 
+@pytest.mark.long(after=1)
 @pytest.mark.parametrize(
     'frequency, ratio, zeros', [(3.0, 0.03, 0), (7.3, 0.06, 0), (12.0, 0.02, 2), (7.3, 0.06, 2)]
 )

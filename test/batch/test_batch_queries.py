@@ -43,6 +43,7 @@ def moving_pair(source, seed, are_equal=False):
     return batch, sims
 
 
+@pytest.mark.long(after=6)
 @pytest.mark.parametrize('are_equal', [True, False])
 @pytest.mark.parametrize('number, source', [*enumerate(SOURCES)])
 def test_queries_of_moving_arms_are_those_of_simulations(source, number, are_equal):

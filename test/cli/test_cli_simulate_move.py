@@ -37,6 +37,7 @@ def warning(capsys, *words):
     return err.strip()
 
 
+@pytest.mark.long(after=1)
 @pytest.mark.parametrize('kind', ['zvd', 'ei2 by pose', 'auto'])
 def test_a_shaped_move_leaves_almost_no_vibration(kind, capsys):
     summary = figures(capsys, *MOVE, *SOFT, '--shaper', kind)

@@ -33,6 +33,7 @@ def test_the_command_prints_the_figures_of_each_key(benchmark, monkeypatch, caps
     assert set(few) <= set(found) and found['shaper_tick_us']['median'] > 0.0
 
 
+@pytest.mark.long
 def test_feedback_and_learning_keep_their_targets(benchmark):
     learnt = benchmark.PARTS['learning'][0](True)
     assert all(row['after 5'] <= 1 / 10 and row['after 15'] <= 1 / 30 for row in learnt.values())

@@ -106,6 +106,7 @@ def driven(arm, swing, period):
     return share, max(errors)
 
 
+@pytest.mark.long(after=3)
 @pytest.mark.parametrize('is_stiff', [False, True])
 @pytest.mark.parametrize('robot', SWINGING)
 def test_a_swing_stays_within_limits_and_ends_near_its_pose(robot, is_stiff):

@@ -141,6 +141,7 @@ def test_an_empty_element_receives_a_child():
     assert text == '<robot>\n  <joint name="a">\n    <dynamics damping="1"/>\n  </joint>\n</robot>'
 
 
+@pytest.mark.long(after=3)
 @pytest.mark.slow
 @pytest.mark.parametrize('name', sorted(shipped_robots()))
 def test_all_parameters_of_shipped_robots_survive_a_rewrite(name):

@@ -47,6 +47,7 @@ def test_the_mass_matrix_is_the_second_derivative_of_the_kinetic_energy(case, co
     assert qd @ M @ qd / 2 == pytest.approx(sample.reference.kinetic_energy(q, qd), rel=1e-10)
 
 
+@pytest.mark.long(after=5)
 @cases
 @couplings
 def test_the_bias_force_equals_that_of_lagranges_equations(case, coupling):

@@ -48,6 +48,7 @@ def release_with_random_rates(seed, rate, settings=None):
     return simulation
 
 
+@pytest.mark.long(after=2)
 @pytest.mark.parametrize('start', range(0, 40, 10))
 def test_strong_efforts_make_no_state_of_a_random_tree_non_finite(start):
     for seed in range(start, start + 10):

@@ -87,6 +87,7 @@ def step_all():
     print(len(sources))
 
 
+@pytest.mark.long
 def test_no_step_uses_negative_indices():
     environment = {
         **os.environ,

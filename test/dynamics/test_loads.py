@@ -25,6 +25,7 @@ def generalised_forces(arm, q, pushes):
     return without - force
 
 
+@pytest.mark.long(after=5)
 @pytest.mark.parametrize('case', CASES)
 @pytest.mark.parametrize('follows', [False, True])
 def test_a_push_does_the_work_of_force_and_moment(case, follows):

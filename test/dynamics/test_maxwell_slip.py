@@ -154,6 +154,7 @@ def reference_motion(arm, v0, effort, times, steps):
     return np.array(out)
 
 
+@pytest.mark.long(after=1)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     'numbers',

@@ -42,6 +42,7 @@ def rotating_frequencies(arm, gamma):
     return np.sort(rates[rates > 0])
 
 
+@pytest.mark.long(after=8)
 @CONVERGED
 @pytest.mark.parametrize('gamma', TABLE)
 @pytest.mark.parametrize(

@@ -50,6 +50,7 @@ def test_a_released_shipped_arm_gains_no_energy(name, step):
     assert_energy_never_rises(simulation, 0.3 if step < 5e-4 else 1.5)
 
 
+@pytest.mark.long(after=2)
 @pytest.mark.parametrize('start', range(0, 200, 25))
 def test_random_trees_gain_no_energy_at_their_stops(start):
     for seed in range(start, start + 25):
@@ -108,6 +109,7 @@ def fastest_way_back(step, scheme):
     return min(speeds)
 
 
+@pytest.mark.long(after=1)
 @pytest.mark.parametrize('step, tolerance', [(1e-4, 0.02), (1e-3, 0.2)])
 def test_an_arm_rebounds_from_its_stop_as_in_the_reference(step, tolerance):
     # contact lasts 10 ms; its damping is of first order in the step

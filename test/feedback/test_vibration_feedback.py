@@ -103,6 +103,7 @@ def law(designs):
     return fresh
 
 
+@pytest.mark.long(after=1)
 @pytest.mark.parametrize('kind', KINDS)
 def test_feedback_reduces_the_vibration_after_a_push(law, kind):
     plain, damped = Held('single_link'), Held('single_link')
@@ -117,6 +118,7 @@ def test_feedback_reduces_the_vibration_after_a_push(law, kind):
     assert swing(with_it, 3.0, 6.0) < 0.3 * swing(without, 3.0, 6.0)
 
 
+@pytest.mark.long
 def test_feedback_reduces_the_vibration_between_its_design_poses():
     place = (0.3, 0.7, -0.9)
     plain, damped = (Held('two_link', place=place) for _ in range(2))

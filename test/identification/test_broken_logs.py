@@ -155,6 +155,7 @@ CHANGED = {
 }
 
 
+@pytest.mark.long(after=3)
 @pytest.mark.parametrize('case', CHANGED)
 def test_a_repaired_log_gives_the_true_values_and_a_note(command, case):
     clean = command(text(*table()))[1]

@@ -73,6 +73,7 @@ def folder(tmp_path_factory):
     return folder
 
 
+@pytest.mark.long
 def test_calibration_measures_the_friction_of_the_slide_and_leaves_a_log(folder):
     friction = read_calibration(folder / 'bench.yaml').friction
     # the resolution of currents is 1 mA; 0.3 A overcome the friction
@@ -88,6 +89,7 @@ def test_calibration_measures_the_friction_of_the_slide_and_leaves_a_log(folder)
     )
 
 
+@pytest.mark.long
 def test_a_fit_continues_from_the_calibration_and_finds_the_truth(folder, capsys):
     files = (
         f'{folder}/bench.mcap rig --calibration {folder}/bench.yaml --output {folder}/fitted.urdf'

@@ -144,6 +144,7 @@ def test_a_softer_link_is_detected_within_some_stops(watched, robot, carries):
     assert share == pytest.approx(math.sqrt(0.9), abs=0.01)
 
 
+@pytest.mark.long(after=1)
 @pytest.mark.parametrize('soft', [1.0, 0.9])
 def test_the_strip_of_the_emulated_bench_is_watched_with_counts_and_gauges(soft):
     """Use encoders with counts of 2.6 mrad, gauges with their converter, a rotor in a field."""

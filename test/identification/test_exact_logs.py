@@ -27,6 +27,7 @@ NOISE = {'motor': 1e-4, 'position': 1e-4}  # [rad]
 GAUGE = 5e-4  # [1/m]
 
 
+@pytest.mark.long(after=1)
 @pytest.mark.parametrize('seed', range(3))
 def test_parameters_keep_their_true_values(seed):
     arm, rng = frs.load('two_link'), np.random.default_rng(seed)

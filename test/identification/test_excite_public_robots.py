@@ -84,6 +84,7 @@ def course(request, tmp_path_factory):
     )
 
 
+@pytest.mark.long(after=1)
 def test_positions_and_their_differences_stay_within_the_limits(course):
     assert (course.positions > course.limits['lower']).all()
     assert (course.positions < course.limits['upper']).all()

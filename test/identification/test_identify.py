@@ -207,6 +207,7 @@ def test_gauge_gains_that_trade_with_masses_use_described_masses():
     assert [*identified.values()] == pytest.approx([1.0, 1.0], abs=0.1)
 
 
+@pytest.mark.long(after=1)
 @pytest.mark.parametrize('before, is_identifiable', [(0.0004, True), (0.004, False)])
 def test_a_rough_estimate_is_used_if_the_initial_value_is_far_off(before, is_identifiable):
     result = identify(

@@ -8,6 +8,7 @@ from project_files import ROOT
 pytestmark = pytest.mark.slow
 
 
+@pytest.mark.long
 def test_small_benchmark_has_its_keys_and_small_errors(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT))
     benchmark = importlib.import_module('benchmarks.identify')

@@ -79,6 +79,7 @@ def two_logs(request):
     return factor, identify(setup, ['arm.EIz', 'arm.damping_ratio'], long_rows=long_rows)
 
 
+@pytest.mark.long(after=1)
 @pytest.mark.slow
 def test_each_log_alone_gives_its_own_stiffness(two_logs):
     factor, found = two_logs

@@ -58,7 +58,7 @@ def found():
     return best_experiment(frs.load('single_link'), **WORDS)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_no_kind_is_better_in_its_worst_guess():
     arm = frs.load('single_link')
 

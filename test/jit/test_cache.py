@@ -177,6 +177,7 @@ def test_removing_code_leaves_other_files_and_link_targets(tmp_path):
     assert (thesis / 'a-1.py311.1.nbc').exists()
 
 
+@pytest.mark.long(after=1)
 @pytest.mark.parametrize('suffix', ['.nbc', '.nbi'])
 def test_a_damaged_file_is_reported_and_compiled_again(called, suffix, run, call):
     folder = cache_folders(called)[0]
@@ -191,6 +192,7 @@ def test_a_damaged_file_is_reported_and_compiled_again(called, suffix, run, call
     assert call(called) == (30.0, 1, 0)
 
 
+@pytest.mark.long
 def test_no_bit_that_flips_in_the_cache_reaches_a_result(called, run, mutants):
     """One bit in any file, the tag included; 250 bits with --long."""
     draw, root = random.Random(1), cache_folders(called)[0].parent
@@ -217,6 +219,7 @@ slow(10 ** 12)
 """
 
 
+@pytest.mark.long(after=1)
 @pytest.mark.parametrize('number', [signal.SIGSEGV, signal.SIGKILL])
 def test_the_start_after_a_crash_in_loaded_code_compiles_it_again(package, run, number):
     package.joinpath('dynamics', 'slow.py').write_text("""

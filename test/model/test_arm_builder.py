@@ -720,6 +720,7 @@ WILD: tuple = (None, True, -1, 0, 1.5, np.nan, np.inf, 1e31, 10**400, '', 'tool'
 # fmt: on
 
 
+@pytest.mark.long(after=2)
 @pytest.mark.slow
 @pytest.mark.parametrize('method', VALID)
 def test_any_value_of_any_argument_is_used_or_refused_in_one_line(method):

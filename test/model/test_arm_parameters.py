@@ -190,6 +190,7 @@ def source_of(name):
     return name if name in shipped_robots() else str(public_robot(name))
 
 
+@pytest.mark.long(after=6)
 @pytest.mark.slow
 @pytest.mark.parametrize('name', [*shipped_robots(), *PUBLIC])
 def test_every_path_reads_and_takes_another_value(name):

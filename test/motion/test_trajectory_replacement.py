@@ -70,6 +70,7 @@ def speed_of(curve, duration):
     return np.abs(curve(np.linspace(0.0, duration, 400), 1)).max(axis=0)
 
 
+@pytest.mark.long(after=1)
 @pytest.mark.slow
 @pytest.mark.parametrize('order', [0, 1, 2], ids=['positions', 'velocities', 'accelerations'])
 def test_correct_trajectories_replace_one_another_in_motion(arm, mutants, order):

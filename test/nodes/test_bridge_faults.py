@@ -203,6 +203,7 @@ def test_flex_sensor_that_is_off_stops_its_topics_only(emulator, observer, start
     observer.spin_until(is_quiet)
 
 
+@pytest.mark.long(after=1)
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
 def test_signal_ends_bridge_and_emulator(start, observer, number):
     process = start('bridge', **CALM)
@@ -224,6 +225,7 @@ def test_emulator_of_a_bridge_that_was_killed_ends_by_itself(start, observer):
     observer.spin_until(lambda: not port.parent.exists())
 
 
+@pytest.mark.long(after=3)
 @pytest.mark.parametrize(
     'parameters, line',
     [

@@ -52,6 +52,7 @@ def swing(observer, tips, begin, end):
     return np.ptp(places[(times > begin) & (times < end)])
 
 
+@pytest.mark.long(after=1)
 @pytest.mark.parametrize('place', ['beside', 'inside'])
 def test_feedback_reduces_vibration_and_switching_makes_no_jump(start, observer, place):
     if place == 'inside':
@@ -108,6 +109,7 @@ def test_an_arm_without_flex_sensors_gets_a_line(start, observer):
     assert node.count('Traceback') == 0
 
 
+@pytest.mark.long
 def test_a_payload_in_the_parameters_of_the_controller_is_lifted(start, observer):
     start('dynamics', robot='two_link', payload_link='tool', payload_mass=0.3)
     node = start('controller', robot='two_link')

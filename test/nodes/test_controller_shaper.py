@@ -37,6 +37,7 @@ def follow(observer, targets, position):
     return times, np.array([message.position[0] for message in targets])
 
 
+@pytest.mark.long(after=1)
 @pytest.mark.parametrize('place', ['beside', 'inside'])
 def test_a_shaper_is_taken_over_while_it_runs_and_given_back(start, observer, place):
     settings = {'robot': 'single_link', 'shaper': 'zv', 'damping_ratio': 0.2}  # it vibrates

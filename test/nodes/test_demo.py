@@ -183,6 +183,7 @@ def ended(tmp_path_factory):
     return run
 
 
+@pytest.mark.long(after=1)
 @pytest.mark.slow
 @pytest.mark.parametrize('place', [(), ('--inside',)], ids=['two processes', 'inside'])
 def test_json_is_one_object_with_the_figures_of_the_run(ended, place):
@@ -404,6 +405,7 @@ def program(running, name):
     return next(pid for pid in children(running.process.pid) if name in command_line(pid))
 
 
+@pytest.mark.long
 def test_a_simulation_that_hangs_ends_the_demo_with_one_line(demo, tmp_path):
     (tmp_path / 'sitecustomize.py').write_text(
         'import flex_robot_sim.demo.demo_session as session; session.FIGURES_TIMEOUT = 3.0'
@@ -458,6 +460,7 @@ def test_a_robot_that_does_not_vibrate_needs_no_shaper(flexsim, tmp_path):
     assert 'vibrates in this pose: it needs no shaper' in done.stderr
 
 
+@pytest.mark.long
 def test_the_robots_of_a_space_station_move_without_gravity_or_not_at_all(demo):
     code, output, errors = demo(
         '--robot', 'canadarm2', '--seconds', '0.3', '--inside', '--json'

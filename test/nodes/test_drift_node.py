@@ -18,6 +18,7 @@ def of_drift(message):
     return message.status[0].name == '/drift: stiffness'
 
 
+@pytest.mark.long
 def test_softer_arm_is_reported_and_silence_before_it(start, observer, tmp_path):
     text = shipped_robots()['two_link'].read_text('utf-8')
     soft = tmp_path / 'soft.urdf'

@@ -15,6 +15,7 @@ import flex_robot_sim as frs
 from flex_robot_sim.display.description import display_description
 
 
+@pytest.mark.long(after=4)
 @pytest.mark.parametrize(
     'parameters, line',
     [

@@ -273,6 +273,7 @@ def test_a_goal_succeeds_when_the_arm_has_arrived(client):
     assert client.result(back)[0] == SUCCEEDED
 
 
+@pytest.mark.long(after=1)
 @pytest.mark.parametrize(
     ('name', 'node'), [('shaper', 'shaper'), ('controller', 'trajectory_action')]
 )
@@ -295,6 +296,7 @@ def test_a_running_goal_leaves_the_processor_to_others(simulated, observer, name
     assert client.result(handle)[0] == SUCCEEDED
 
 
+@pytest.mark.long(after=1)
 def test_a_canceled_goal_leaves_every_joint_at_rest(client, observer, mutants):
     """100 cancellations for each action with `--long`."""
     random = np.random.default_rng(35)

@@ -15,6 +15,7 @@ REFUSED = (
 )
 
 
+@pytest.mark.long(after=3)
 @pytest.mark.parametrize(
     'name', ['dynamics', 'controller', 'simulation', 'shaper', 'view', 'drift', 'bridge']
 )

@@ -118,6 +118,7 @@ def page_faults(process):
     return int(Path(f'/proc/{pid}/task/{pid}/stat').read_text().rpartition(')')[2].split()[7])
 
 
+@pytest.mark.long(after=2)
 @pytest.mark.parametrize(
     'points, line',
     [

@@ -99,6 +99,7 @@ def test_it_plays_a_part_again_and_again_until_a_signal(replay, recording, obser
     assert process.stop(signal.SIGINT)[0] == 0 and process.count('Traceback') == 0
 
 
+@pytest.mark.long
 def test_a_recording_is_seen_in_a_browser_until_a_signal(replay, tmp_path, browsers):  # noqa: F811
     pytest.importorskip('viser', reason='pip install ".[view]"')
     path = tmp_path / 'swing.mcap'

@@ -40,6 +40,7 @@ def test_the_last_push_of_a_silent_publisher_ends(node, observer):
     assert node.count('is no longer pushed') == 0
 
 
+@pytest.mark.long(after=1)
 @pytest.mark.parametrize('force, size', [(1e308, '1e+308'), (-2e6, '2e+06')])
 def test_a_push_that_is_too_strong_is_refused_and_the_arm_goes_on(node, observer, force, size):
     publisher = observer.publisher(WrenchStamped, 'push')

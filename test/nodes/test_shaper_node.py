@@ -311,6 +311,7 @@ def test_a_robot_knows_its_joints_and_its_modes(start, observer):
     process.wait_for_line('shapes by zvd by pose')
 
 
+@pytest.mark.long(after=3)
 @pytest.mark.parametrize(
     'remap, parameters, line',
     [

@@ -135,6 +135,7 @@ PROFILE_OF_A_USER = """<dds xmlns="http://www.eprosima.com/XMLSchemas/fastRTPS_P
 </participant></profiles></dds>"""
 
 
+@pytest.mark.long(after=1)
 @pytest.mark.parametrize('choice', ['SUBNET', 'a profile of the user'])
 def test_on_request_strangers_reach_the_nodes_but_do_not_arm_the_bench(machines, choice, tmp_path):
     us, them = machines

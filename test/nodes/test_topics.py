@@ -104,6 +104,7 @@ def offered_beside_ours():
     }
 
 
+@pytest.mark.long(after=2)
 @pytest.mark.parametrize('name', NODES)
 def test_a_node_starts_with_exactly_the_topics_and_services_of_the_table(
     start, observer, name, request

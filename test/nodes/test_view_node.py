@@ -57,6 +57,7 @@ def state_of(message):
     )
 
 
+@pytest.mark.long
 def test_three_browsers_stay_live_and_show_that_a_robot_stops_and_returns(
     start,
     view,
@@ -80,6 +81,7 @@ def test_three_browsers_stay_live_and_show_that_a_robot_stops_and_returns(
         browser.wait_for(lambda browser=browser: 'state\tlive' in browser.text, 'the motion')
 
 
+@pytest.mark.long
 def test_a_shaper_is_chosen_and_the_controller_has_it(start, view, observer, browsers):  # noqa: F811
     simulated(start, '/shaped', robot='single_link')
     start('controller', '-r', '__ns:=/shaped', robot='single_link', state_timeout=5.0)
@@ -104,6 +106,7 @@ def test_a_bench_can_be_looked_at_and_disarmed_and_nothing_else(start, view, bro
     assert 'a bench cannot be stopped like a simulation' in browser.text
 
 
+@pytest.mark.long
 def test_states_of_another_robot_are_reported(start, view, browsers):  # noqa: F811
     simulated(start, '/other', robot='single_link')
     _, address = view('/other')

@@ -35,6 +35,7 @@ def learnt(arm):
     return motion, trials, gain
 
 
+@pytest.mark.long(after=1)
 @pytest.mark.parametrize('factor', [0.9, 1.1])
 def test_ten_percent_of_stiffness_cost_a_tenth_in_five_trials_and_a_thirtieth_in_fifteen(
     arm, learnt, factor
@@ -50,6 +51,7 @@ def test_ten_percent_of_stiffness_cost_a_tenth_in_five_trials_and_a_thirtieth_in
     assert first > 2e-3
 
 
+@pytest.mark.long
 def test_learning_goes_on_top_of_strain_feedback(arm, learnt):
     motion, trials, _ = learnt
     design = design_damping(arm, [0.0], gains=SERVO, **LOOP._asdict())

@@ -123,6 +123,7 @@ def test_manoeuvre(benchmark, monkeypatch):
     lines_of(module, found)
 
 
+@pytest.mark.long
 def test_start_time(benchmark):
     module = benchmark('start_time')
     found = module.measure(quick=True)
@@ -132,6 +133,7 @@ def test_start_time(benchmark):
     lines_of(module, found)
 
 
+@pytest.mark.long
 def test_demo_start(benchmark, tmp_path):
     module = benchmark('demo_start')
     demo = [*run_module('flex_robot_sim'), *module.DEMO[1:], str(tmp_path / 'demo.png')]
@@ -296,11 +298,13 @@ def output_of(*words):
     return done.stdout
 
 
+@pytest.mark.long
 @pytest.mark.ros
 def test_bridge_load():
     assert '"joint_states_hz"' in output_of('benchmarks.bridge_load', '--seconds', '0.5')
 
 
+@pytest.mark.long
 @pytest.mark.ros
 def test_view_load():
     pytest.importorskip('viser')

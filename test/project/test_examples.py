@@ -99,6 +99,7 @@ def test_own_controller(output):
     assert error < 1e-3
 
 
+@pytest.mark.long
 def test_stop_ringing(output):
     [[before], [after]] = output('stop_ringing')
     assert after < 0.02 * before
@@ -117,6 +118,7 @@ def test_spin_up(output):
     assert 0.45 < lag < 0.6 and abs(end) < 0.02 and 5.0 < away < 10.0
 
 
+@pytest.mark.long
 def test_learn_damping(output):
     pytest.importorskip('gymnasium', reason='pip install ".[learn]"')
     [[reward, bends], [learned, still_bends]] = output('learn_damping')
@@ -143,12 +145,14 @@ def test_own_controller_ros(output):
         dynamics.close()
 
 
+@pytest.mark.long
 def test_impulse_response(output):
     [[peak, *modes]] = output('impulse_response')
     # 16 s of samples have a resolution of 1/16 Hz
     assert min(abs(peak - mode) for mode in modes) < 1 / 16
 
 
+@pytest.mark.long
 def test_random_payloads(output):
     [[*levels, low, median, high]] = output('random_payloads')
     assert levels == [5, 50, 95]
@@ -172,6 +176,7 @@ def test_computed_torque_pinocchio(output):
     assert rigid < 1.0  # Euler's method with 1 ms is all that is off
 
 
+@pytest.mark.long
 def test_gradient(output):
     [[cost, iterations, still]] = output('gradient')
     assert still == 640  # weight times the square of 0.8 rad
@@ -206,11 +211,13 @@ def test_process_pool(output):
     assert 0.0 < soft < stiff and 0.0 < stiff_sag < sag
 
 
+@pytest.mark.long
 def test_branches(output):
     [[least, most]] = output('branches')
     assert 0.0 < least < most
 
 
+@pytest.mark.long
 def test_time_optimal_move(output):
     [[end, vibration], [same_end, left]] = output('time_optimal_move')
     assert same_end == end and left < 0.05 * vibration

@@ -124,6 +124,7 @@ def installed(request, registry, tmp_path_factory):
     return install_with_pip(tmp_path_factory.mktemp('installed'), *request.param.split()[2:-1])
 
 
+@pytest.mark.long(after=1)
 def test_urdf_config_and_launch_are_found_through_the_ament_index(installed):
     pytest.importorskip('ament_index_python')
     code = 'from ament_index_python import packages as p; print(p.get_package_share_directory(%r))'
@@ -173,6 +174,7 @@ def test_flexsim_alone_is_on_path(installed):
     assert not ours & set(EXECUTABLES)
 
 
+@pytest.mark.long(after=1)
 def test_ros_finds_the_nodes_and_they_start(installed, tmp_path):
     folder = installed.prefix / 'lib' / NAME
     assert {path.name for path in folder.iterdir()} == set(EXECUTABLES)

@@ -242,6 +242,7 @@ def test_a_browser_shows_the_start_page_and_the_theory(browser, address, size, s
     assert_only_this_site(chromium, address)
 
 
+@pytest.mark.long
 def test_no_page_is_wider_than_a_phone(browser, address, pages, site):
     chromium = browser('about:blank', PHONE, 'light')
     run = chromium.driver.execute_script

@@ -15,6 +15,7 @@ pytestmark = pytest.mark.slow
 PAGE = (ROOT / 'docs' / 'report.md').read_text('utf-8')
 
 
+@pytest.mark.long
 def test_the_commands_of_the_page_leave_what_they_say(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     lines = [

@@ -197,6 +197,7 @@ def test_set_changes_a_parameter_of_the_arm():
     assert rates[1] / rates[0] == pytest.approx(np.sqrt(2 / (3.2 / 1.61504452)), rel=1e-6)
 
 
+@pytest.mark.long
 def test_the_smallest_change_that_changes_a_verdict_is_found():
     change = find_smallest_change(rcm, seconds=0.5)
     # a length of 0.25 m determines where the axes of joints 4 and 5 meet, to 1e-8 m

@@ -39,6 +39,7 @@ def run(name, folder, capsys):
     return json.loads(capsys.readouterr().out)
 
 
+@pytest.mark.long(after=2)
 @pytest.mark.parametrize('name', SHORT)
 def test_an_experiment_writes_figures_and_returns_all_keys(name, tmp_path, capsys):
     facts = run(name, tmp_path, capsys)
@@ -65,6 +66,7 @@ def test_an_experiment_writes_figures_and_returns_all_keys(name, tmp_path, capsy
     assert facts['largest_disagreement'] >= results['element_sum']['trajectories']
 
 
+@pytest.mark.long
 def test_parallel_experiments_give_the_results_of_single_runs(tmp_path):
     fractions: dict = {}
     results = {

@@ -42,6 +42,7 @@ def test_targets_of_the_manoeuvre_agree_with_the_paper():
     assert change[1:] == pytest.approx(0.0, abs=1e-9)  # rotation about the vertical
 
 
+@pytest.mark.long
 def test_the_remote_centre_is_at_rest_in_the_experiment():
     reproduction = rcm.run(lambda fraction: None, Options(2.0))
     assert {row.verdict for row in reproduction.comparisons} == {'agrees', 'not comparable'}

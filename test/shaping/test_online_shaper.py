@@ -89,6 +89,7 @@ def test_a_copy_continues_from_the_same_sample_and_independently(way):
     np.testing.assert_array_equal(other.velocity, shaper.velocity)
 
 
+@pytest.mark.long(after=4)
 @pytest.mark.parametrize('forward', [True, False])
 @pytest.mark.parametrize('duration', [0.3, 0.5, 0.8])
 @pytest.mark.parametrize('kind', ['zvd', 'zvdd', 'ei'])

@@ -101,6 +101,7 @@ def test_velocities_are_the_slope_of_positions_that_follow_the_pose(two_link, ki
     np.testing.assert_allclose(velocity[1:], slope, atol=1e-3 * FASTEST)
 
 
+@pytest.mark.long(after=2)
 @pytest.mark.parametrize('kind', ['zv', 'zvd', 'ei2'])
 @pytest.mark.parametrize('goal', [0.7, -0.6])
 def test_delays_that_shrink_make_no_joint_faster_than_it_may_be(kind, goal):
@@ -140,6 +141,7 @@ def test_a_target_that_leaps_leaps_behind_a_shaper_though_joints_have_limits():
     assert set(np.round(position[:, 0], 12)) == {0.25, 0.5}
 
 
+@pytest.mark.long(after=2)
 @pytest.mark.parametrize('seed', range(6))
 def test_shapers_that_change_in_motion_make_no_jump(two_link, seed):
     rng = np.random.default_rng(seed)
@@ -257,6 +259,7 @@ def test_without_a_shaper_the_target_is_the_reference():
     np.testing.assert_array_equal(controller.target, [0.4])
 
 
+@pytest.mark.long(after=1)
 @pytest.mark.parametrize('is_by_pose', [True, False])
 def test_a_shaper_of_the_urdf_stills_the_arm_that_its_servo_holds(is_by_pose):
     arm = frs.load('single_link')

@@ -145,6 +145,7 @@ def test_a_copy_continues_bit_for_bit_with_every_scheme(scheme, h, way):
     expect_continuation(sim, way, 3 if scheme == 'reference' else 110)
 
 
+@pytest.mark.long(after=2)
 @pytest.mark.slow
 @pytest.mark.parametrize('formulation', FORMULATIONS)
 def test_a_copy_continues_bit_for_bit_with_every_formulation(formulation):

@@ -120,6 +120,7 @@ def test_a_worker_that_is_killed_is_replaced_and_the_numbers_are_the_same(
     assert all(np.array_equal(table[name], alone[name]) for name in alone)
 
 
+@pytest.mark.long(after=1)
 @pytest.mark.parametrize(
     'kind, message',
     [
@@ -185,6 +186,7 @@ def _impatient(monkeypatch):
     monkeypatch.setenv('DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES', '0')
 
 
+@pytest.mark.long
 def test_a_run_that_kills_its_workers_is_one_line_with_what_is_kept(
     _impatient, address, workers, tmp_path
 ):

@@ -66,6 +66,7 @@ if __name__ == '__main__':
 """
 
 
+@pytest.mark.long(after=1)
 @pytest.mark.slow
 @pytest.mark.parametrize('start', ['fork', 'spawn', 'forkserver'])
 def test_pools_of_processes_take_arms_and_return_what_has_moved(start, tmp_path):
@@ -83,6 +84,7 @@ def of_elements(count):
     return robot(joint(inside='<axis xyz="0 0 1"/>'), link(), flexibility(beam(parts)))
 
 
+@pytest.mark.long(after=9)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     'source',

@@ -64,6 +64,7 @@ def meshes_by_robot():
 MESHES = meshes_by_robot()
 
 
+@pytest.mark.long(after=12)
 @pytest.mark.parametrize('robot', MESHES or ['any'])
 def test_every_public_mesh_is_read(robot):
     public_robot(robot)

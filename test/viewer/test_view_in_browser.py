@@ -122,6 +122,7 @@ def test_every_missing_mesh_is_named_in_the_panel_and_the_terminal(view, browser
         assert process.count(line) == 1
 
 
+@pytest.mark.long(after=1)
 @pytest.mark.parametrize('width, is_open', [(400, False), (900, True)])
 def test_the_panel_starts_collapsed_below_500_pixels(view, browsers, width, is_open):  # noqa: F811
     _, address = view('two_link')

@@ -54,6 +54,7 @@ def test_a_shaper_finds_the_frequency_in_a_file_of_a_program(foreign, capsys):
     assert mode['ratio'] == pytest.approx(RATIO, rel=0.05)
 
 
+@pytest.mark.long(after=4)
 def test_a_report_has_the_extremes_of_a_file_of_a_program(foreign, capsys):
     path = foreign[0]
     assert main(['report', str(path), '--output', str(path.with_suffix('.html')), '--json']) == 0

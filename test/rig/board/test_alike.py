@@ -205,6 +205,7 @@ def identical_fields(message):
     return message._replace(time=0) if is_boot else message
 
 
+@pytest.mark.long(after=2)
 @pytest.mark.parametrize('seed', range(6))
 def test_both_boards_answer_a_random_host_identically(boards, seed):
     host = RandomHost(seed)

@@ -83,6 +83,7 @@ def test_telemetry_comes_without_gaps_at_500_per_second_of_the_board(emulator, t
     assert {b - a for a, b in zip(stamps, stamps[1:])} == {2000}
 
 
+@pytest.mark.long
 def test_30_000_noisy_frames_contain_no_undetected_error():
     """In lockstep: every received frame is identical to a sent one."""
     rig, reader, undamaged = rig_of(), FrameReader(from_board=True), FrameReader(from_board=True)

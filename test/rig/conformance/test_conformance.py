@@ -132,6 +132,7 @@ class Noisy:
         return self.wires[1].transmit(out)
 
 
+@pytest.mark.long
 def test_firmware_accepts_only_valid_frames_among_30_000_noisy_ones(qemu):
     qemu.reset()
     noisy = Noisy(qemu, noise=1e-3, drop=1e-4, insert=1e-4, half=1e-4)
@@ -178,6 +179,7 @@ WITH_MOTORS_AT_A_PORT = [
 ]
 
 
+@pytest.mark.long(after=3)
 @pytest.mark.parametrize('name', WITH_MOTORS_AT_A_PORT)
 def test_a_check_with_motion_works_through_a_port(name, moving_port):
     check = next(check for check in CHECKS if check.name == name)

@@ -311,6 +311,7 @@ def sources(tmp_path_factory):
     return folder
 
 
+@pytest.mark.long(after=6)
 @pytest.mark.parametrize('mutant', FIRMWARE_MUTANTS)
 def test_firmware_in_qemu(mutant, sources):
     name, file, written, instead = FIRMWARE_MUTANTS[mutant]
