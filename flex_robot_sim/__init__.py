@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from flex_robot_sim.description import RobotDescription, read_description
     from flex_robot_sim.description.geometry import (
         Box,
+        Capsule,
         Cylinder,
         Material,
         Rectangle,
@@ -99,6 +100,7 @@ _LATER = {
     'description': ('RobotDescription', 'read_description'),
     'description.geometry': (
         'Box',
+        'Capsule',
         'Cylinder',
         'Material',
         'Rectangle',
@@ -127,6 +129,7 @@ __all__ = [
     'ArmModel',
     'Batch',
     'Box',
+    'Capsule',
     'Cylinder',
     'DescriptionError',
     'Equilibrium',

@@ -28,7 +28,7 @@ from flex_robot_sim.description.geometry import (
     beam_inertia,
     polar_moments,
 )
-from flex_robot_sim.description.urdf import roll_pitch_yaw
+from flex_robot_sim.description.orientation import roll_pitch_yaw
 from flex_robot_sim.description.urdf_elements import (
     add_element,
     flexible_element,

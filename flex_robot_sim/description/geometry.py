@@ -85,6 +85,36 @@ class Sphere(NamedTuple):
         return np.full(3, 2 / 5 * self.radius**2)
 
 
+class Capsule(NamedTuple):
+    """
+    Solid cylinder with a half sphere on both ends, centred in its frame, its axis along z.
+
+    Example::
+
+        builder = frs.ArmBuilder().add_rigid(
+            'arm', shape=frs.Capsule(radius=0.03, length=0.2), density=1200)
+    """
+
+    radius: float  # of the cylinder and the half spheres  [m]
+    length: float  # of the cylinder                       [m]
+
+    @property
+    def volume(self) -> float:
+        """Volume [m3]."""
+        return pi * self.radius**2 * (self.length + 4 / 3 * self.radius)
+
+    @property
+    def gyration(self) -> np.ndarray:
+        """Moments of inertia about x, y, z through the centre over the mass, (3,) [m2]."""
+        r, length = self.radius, self.length
+        share = length / (length + 4 / 3 * r)  # of the cylinder in the mass
+        spheres = 2 / 5 * r**2
+        # the centre of a half sphere is 3/8 r beyond the end of the cylinder
+        across = spheres + length**2 / 4 + 3 / 8 * length * r
+        cylinder = Cylinder(r, length).gyration
+        return share * cylinder + (1 - share) * np.array([across, across, spheres])
+
+
 class Rectangle(NamedTuple):
     """
     Solid rectangular cross-section of a beam.
@@ -197,7 +227,7 @@ MATERIALS = {
     'titanium': Material(1.14e11, 4.3e10, 4430.0),
 }
 
-Shape: TypeAlias = Box | Cylinder | Sphere
+Shape: TypeAlias = Box | Cylinder | Sphere | Capsule
 SolidSection: TypeAlias = Rectangle | Tube | Rod
 
 

@@ -18,6 +18,10 @@ from flex_robot_sim.description.words import FLEXIBILITY, URDF
 from flex_robot_sim.util.exceptions import SettingError
 
 _NO_LIMIT = repr(MAX_VALUE)
+_LOWER_BOUNDS = {
+    **dict.fromkeys(('effort', 'velocity'), {'at_least': 0.0}),
+    **dict.fromkeys(('acceleration', 'deceleration', 'jerk'), {'above': 0.0}),
+}
 _FRICTION = {'damping': 'viscous_friction', 'friction': 'coulomb_friction'}
 _IN_FLEXIBILITY = (
     'static_friction',
@@ -44,7 +48,7 @@ def joint_elements(
     Return the <joint>, and attributes of that in <flexibility>, of `ArmBuilder.add_joint`.
 
     :param xyz: position, as text.
-    :param limits: lower, upper, effort, velocity.
+    :param limits: lower, upper, effort, velocity, acceleration, deceleration, jerk.
     :param friction: viscous_friction and other arguments about friction and spring.
     """
     owner = f'joint "{name}"'
@@ -58,9 +62,9 @@ def joint_elements(
         {word: friction[argument] for word, argument in _FRICTION.items()},
         _FRICTION,
     )
-    for word in ('effort', 'velocity'):
+    for word, bound in _LOWER_BOUNDS.items():
         if limits[word] is not None:  # in a URDF, one below zero means no limit
-            number(owner, word, limits[word], URDF['limit'].attributes[word].unit, at_least=0.0)
+            number(owner, word, limits[word], URDF['limit'].attributes[word].unit, **bound)
     limit = attribute_texts(owner, URDF['limit'], limits)
     if kind == 'fixed' and (flexible or dynamics or limit):
         raise SettingError(

@@ -134,6 +134,9 @@ class Joint:
     upper: float = np.inf  # [rad or m]
     effort: float = np.inf  # largest effort of the motor                 [N m or N]
     velocity: float = np.inf  # largest speed                               [rad/s or m/s]
+    acceleration: float = np.inf  # largest one                               [rad/s2 or m/s2]
+    deceleration: float = np.inf  # inf: that of acceleration                 [rad/s2 or m/s2]
+    jerk: float = np.inf  # largest one                                         [rad/s3 or m/s3]
     friction: JointFriction = JointFriction()
     mimics: str | None = None  # joint that it would follow; it is held instead
     held_at: float | None = None  # position at which a mimic joint is held     [rad or m]

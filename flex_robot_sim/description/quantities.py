@@ -329,6 +329,11 @@ JOINT_QUANTITIES = {
     'upper': _limit_quantity('upper', 'upper stop', _has_stops),
     'effort': _limit_quantity('effort', 'largest effort of the motor', at_least=0.0),
     'velocity': _limit_quantity('velocity', 'largest speed', at_least=0.0),
+    'acceleration': _limit_quantity('acceleration', 'largest acceleration', above=0.0),
+    'deceleration': _limit_quantity(
+        'deceleration', 'largest deceleration; infinite: that of acceleration', above=0.0
+    ),
+    'jerk': _limit_quantity('jerk', 'largest jerk', above=0.0),
     **{f'origin_{"xyz"[axis]}': _origin_quantity(axis) for axis in range(3)},
 }
 QUANTITIES = {'link': LINK_QUANTITIES, 'joint': JOINT_QUANTITIES}

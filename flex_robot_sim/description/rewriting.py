@@ -14,6 +14,7 @@ import numpy as np
 from flex_robot_sim.description.quantities import JOINT_QUANTITIES
 from flex_robot_sim.description.robot import RobotDescription
 from flex_robot_sim.description.robot_parameters import END_TOLERANCE, place_of
+from flex_robot_sim.description.values import MAX_VALUE
 from flex_robot_sim.elastic.section import STIFFNESS_OF
 from flex_robot_sim.util.exceptions import UsageError
 
@@ -62,6 +63,8 @@ def _with_attribute(text, edit):
         text = _with_element(text, edit.place)
         tag = _find(text, edit.place)
     inner = text[tag.start : tag.end]
+    if edit.attribute == 'rpy':
+        inner = re.sub(rf'\squat_xyzw\s*=\s*({_QUOTED})', '', inner)  # an origin has one of both
     match = re.search(rf'(\s{re.escape(edit.attribute)}\s*=\s*)({_QUOTED})', inner)
     value = html.escape(edit.text)
     if match:
@@ -260,7 +263,8 @@ def _joint_edits(joint, word):
     place = flexible
     if JOINT_QUANTITIES[word].group == 'limit':
         place = (('joint', joint.name), ('limit', ''))
-    return [Edit(place, word, _text(JOINT_QUANTITIES[word].value(joint)))]
+    value = JOINT_QUANTITIES[word].value(joint)
+    return [Edit(place, word, _text(min(value, MAX_VALUE)))]  # this value of a limit: no limit
 
 
 def _text(value):

@@ -11,9 +11,11 @@ from flex_robot_sim.description.bodies import (
     ROUNDING_TOLERANCE,
     impossibility,
 )
-from flex_robot_sim.description.geometry import Box, Cylinder, Shape, Sphere
+from flex_robot_sim.description.geometry import Box, Capsule, Cylinder, Shape, Sphere
+from flex_robot_sim.description.orientation import turned_by
 from flex_robot_sim.description.urdf_elements import (
     add_element,
+    capsule_ends,
     inertial_element,
     link_element,
     visual_element,
@@ -35,8 +37,8 @@ def rigid_link(
     position = vector(owner, 'centre', centre, 'm')
     turn = vector(owner, 'rpy', rpy, 'rad')
     if shape is not None:
-        if not isinstance(shape, (Box, Cylinder, Sphere)):
-            raise unusable(owner, 'shape', shape, 'a Box, a Cylinder or a Sphere')
+        if not isinstance(shape, (Box, Cylinder, Sphere, Capsule)):
+            raise unusable(owner, 'shape', shape, 'a Box, a Cylinder, a Sphere or a Capsule')
         for field, size in shape._asdict().items():
             number(f'the shape of {owner}', field, size, 'm', above=0.0)
     weight, parts = _mass(owner, shape, mass, density, inertia), []
@@ -45,7 +47,7 @@ def rigid_link(
             inertial_element(weight, position, turn, _inertia(owner, weight, inertia, shape))
         )
     if shape is not None:
-        parts.append(_visual_of(shape, position, turn))
+        parts += _visuals_of(shape, position, turn)
     return link_element(name, parts)
 
 
@@ -91,8 +93,17 @@ def _inertia(owner, mass, inertia, shape):
     return moments
 
 
-def _visual_of(shape: Shape, centre: np.ndarray, rpy: np.ndarray) -> Element:
-    """Return the <visual> of a body, its centre (3,) [m] and axes (3,) [rad] in the link frame."""
+def _visuals_of(shape: Shape, centre: np.ndarray, rpy: np.ndarray) -> list[Element]:
+    """Return <visual>s of a body, its centre (3,) [m] and axes (3,) [rad] in the link frame."""
+    if isinstance(shape, Capsule):  # URDF 1.0 has none
+        return [
+            *_visuals_of(Cylinder(shape.radius, shape.length), centre, rpy),
+            *(
+                visual
+                for end in capsule_ends(centre, turned_by(rpy), shape.length)
+                for visual in _visuals_of(Sphere(shape.radius), end, rpy)
+            ),
+        ]
     visual, geometry = visual_element(vector_text(centre), vector_text(rpy))
     if isinstance(shape, Box):
         add_element(geometry, 'box', size=vector_text(np.array(shape)))
@@ -105,4 +116,4 @@ def _visual_of(shape: Shape, centre: np.ndarray, rpy: np.ndarray) -> Element:
             radius=repr(float(shape.radius)),
             length=repr(float(shape.length)),
         )
-    return visual
+    return [visual]

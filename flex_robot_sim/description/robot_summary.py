@@ -105,6 +105,9 @@ def _joint(joint):
                 'upper',
                 'effort',
                 'velocity',
+                'acceleration',
+                'deceleration',
+                'jerk',
                 'stiffness',
                 'damping',
                 'hysteresis',
@@ -166,6 +169,10 @@ def _branch(joint, link):
         motion += f', hysteresis {joint["hysteresis"]:g}'
     if joint['slip']:
         motion += f', {_count(joint["slip"], "spring")} that slip'
+    unit = JOINT_TYPES[joint['kind']].unit
+    for name, power in (('acceleration', 2), ('deceleration', 2), ('jerk', 3)):
+        if joint['moves'] and joint[name]:
+            motion += f', {name} {joint[name]:g} {unit}/s{power}'
     return f'{" ".join(words)}  [{joint["name"]}: {motion}]'
 
 

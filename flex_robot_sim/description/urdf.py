@@ -4,17 +4,23 @@ import re
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from flex_robot_sim.description import words
 from flex_robot_sim.description.document import Document, XmlElement
 from flex_robot_sim.description.joint_types import JOINT_TYPES
 from flex_robot_sim.description.links import Inertial, Joint, JointFriction, Link
 from flex_robot_sim.description.misplaced import refuse_misplaced
+from flex_robot_sim.description.orientation import roll_pitch_yaw, turned_by, turned_by_quaternion
+from flex_robot_sim.description.urdf_version import (
+    WITH_OPTIONAL_LIMITS,
+    WITH_QUATERNIONS,
+    version_of,
+    warn_about_version,
+)
 from flex_robot_sim.description.values import MAX_VALUE, only, read_attributes, read_children
 
+MOTOR_LIMITS = 'effort', 'velocity', 'acceleration', 'deceleration', 'jerk'
 FULL_TURN_RAD = 6.3  # larger angles of an origin are probably degrees
-MIN_COS_PITCH = 1e-9  # below it, x points straight up or down
 
 _ORIENTATION = re.compile('quat|rot|orient|euler|wxyz', re.IGNORECASE)
 
@@ -35,6 +41,8 @@ def read_robot(
     refuse_misplaced(document)
     children = _read_children(document, root, 'robot')
     name = _read_attributes(document, root, 'robot')['name']
+    warn_about_version(document)
+    _check_visual_origins(document, children['link'])
     links = _by_name(document, children['link'], _read_link)
     joints = _by_name(document, children['joint'], _read_joint)
     if not links:
@@ -76,7 +84,7 @@ def _read_attributes(document, element, tag):
     if tag == 'axis' and not (element.get('rpy') or '').strip('0. '):
         passed_over = ('rpy',)  # some robots in use have rpy="0 0 0"
     for name in element.attrib:
-        if tag == 'origin' and _ORIENTATION.search(name):
+        if tag == 'origin' and name != 'quat_xyzw' and _ORIENTATION.search(name):
             raise document.error(
                 element,
                 f'unknown attribute "{name}" of <origin>',
@@ -89,13 +97,38 @@ def _read_attributes(document, element, tag):
         words.URDF_UNKNOWN_ATTRIBUTE.get(tag, 'nothing'),
         passed_over,
     )
-    if tag == 'origin' and max(map(abs, values['rpy'])) > FULL_TURN_RAD:
+    if tag == 'origin':
+        _check_orientation(document, element, values)
+    return values
+
+
+def _check_visual_origins(document, links):
+    """Check quaternions of shapes, which are not part of the dynamics."""
+    for link in links:
+        for tag in ('visual', 'collision'):
+            for origin in link.iterfind(f'{tag}/origin[@quat_xyzw]'):
+                _read_attributes(document, origin, 'origin')
+
+
+def _check_orientation(document, element, values):
+    """Refuse a quaternion that other tools ignore or contradict; warn of probable degrees."""
+    quaternion = values['quat_xyzw']
+    if quaternion is not None and 'rpy' in element.attrib:
+        raise document.error(element, '<origin> has rpy and quat_xyzw', 'Keep one of them')
+    if quaternion is not None and version_of(document.root) < WITH_QUATERNIONS:
+        rpy = roll_pitch_yaw(turned_by_quaternion(quaternion)) + 0.0
+        raise document.error(
+            element,
+            'other tools ignore quat_xyzw of <origin> in a file of version 1.0',
+            f'Write rpy="{" ".join(f"{angle:.10g}" for angle in rpy)}" [rad] in its place, or '
+            'version="1.1" in <robot>',
+        )
+    if max(map(abs, values['rpy'])) > FULL_TURN_RAD:
         document.warn(
             document.line(element),
             f'rpy = "{element.get("rpy")}" is more than a full turn',
             'Give rpy in rad, not in degrees',
         )
-    return values
 
 
 def _read_link(document, element):
@@ -183,29 +216,9 @@ def _pose(origin):
     """Rotation (3, 3) and position (3,) [m] of an <origin>, the identity if there is none."""
     if origin is None:
         return np.eye(3), np.zeros(3)
-    return turned_by(origin['rpy']), np.array(origin['xyz'])
-
-
-def turned_by(rpy: ArrayLike) -> np.ndarray:
-    """Rotation (3, 3) by roll, pitch and yaw about fixed axes (3,) [rad]."""
-    # quarter turns are exact, so that planar arms stay planar
-    (cr, cp, cy), (sr, sp, sy) = np.round([np.cos(rpy), np.sin(rpy)], 15)
-    return np.array(
-        [
-            [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
-            [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
-            [-sp, cp * sr, cp * cr],
-        ]
-    )
-
-
-def roll_pitch_yaw(R: np.ndarray) -> np.ndarray:
-    """Return roll, pitch and yaw about fixed axes (3,) [rad] of a rotation matrix (3, 3)."""
-    cos_pitch = np.hypot(R[0, 0], R[1, 0])
-    pitch = np.arctan2(-R[2, 0], cos_pitch)
-    if cos_pitch < MIN_COS_PITCH:  # only roll - yaw or roll + yaw is determined
-        return np.array([np.arctan2(-R[1, 2], R[1, 1]), pitch, 0.0])
-    return np.array([np.arctan2(R[2, 1], R[2, 2]), pitch, np.arctan2(R[1, 0], R[0, 0])])
+    quaternion = origin['quat_xyzw']
+    turn = turned_by(origin['rpy']) if quaternion is None else turned_by_quaternion(quaternion)
+    return turn, np.array(origin['xyz'])
 
 
 def _read_mimic(document, element, name, kind, mimic):
@@ -230,15 +243,22 @@ def _read_limits(document, element, name, kind, limit, mimic):
             )
         return {}
     missing = [key for key in ('effort', 'velocity') if limit[key] is None]
-    if missing:
+    if missing and version_of(document.root) < WITH_OPTIONAL_LIMITS:
         document.warn(
             document.line(element),
             f'the <limit> of joint "{name}" has no {" and no ".join(missing)}',
             'Write both: other URDF tools refuse the file',
         )
+    for key, power in (('acceleration', 2), ('deceleration', 2), ('jerk', 3)):
+        if limit[key] == 0.0 and kind != 'fixed':
+            raise document.error(
+                element,
+                f'the <limit> of joint "{name}" has the {key} 0, so that it could not move',
+                f'Give {key} above 0 [{JOINT_TYPES[kind].unit}/s{power}], or leave it out',
+            )
     limits = {
         key: limit[key]
-        for key in ('effort', 'velocity')
+        for key in MOTOR_LIMITS
         if limit[key] is not None and 0 <= limit[key] < MAX_VALUE
     }
     if JOINT_TYPES[kind].needs_limit:

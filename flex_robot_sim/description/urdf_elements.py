@@ -89,6 +89,11 @@ def visual_element(xyz: str, rpy: str) -> tuple[Element, Element]:
     return visual, geometry
 
 
+def capsule_ends(centre: np.ndarray, turn: np.ndarray, length: float) -> np.ndarray:
+    """Centres (2, 3) [m] of the half spheres of a capsule with centre (3,) and axes (3, 3)."""
+    return centre + np.outer([0.5, -0.5], length * turn[:, 2])
+
+
 def add_origin(parent: Element, xyz: str, rpy: str) -> None:
     """Add an <origin>."""
     add_element(parent, 'origin', xyz=xyz, rpy=rpy)

@@ -127,13 +127,14 @@ def violated_bound(value: float | np.integer, attribute: Attribute) -> str | Non
 def _report_unknown(document, element, what, word, known, unknown):
     known_text = f'Known here: {", ".join(known) or "nothing"}'
     suggestion = closest(word, known, 0.6 if unknown == 'error' else 0.8)
-    if unknown == 'error' or (suggestion and suggestion not in word.split('_')):
+    is_foreign = {'}', ':'} & set(word)  # prefixed ones belong to other tools
+    if unknown == 'error' or (suggestion and not is_foreign and suggestion not in word.split('_')):
         raise document.error(
             element,
             f'unknown {what}',
             f'Did you mean "{suggestion}"?' if suggestion else known_text,
         )
-    if unknown == 'warning' and not {'}', ':'} & set(word):  # prefixed ones belong to other tools
+    if unknown == 'warning' and not is_foreign:
         document.warn(
             document.line(element),
             f'unknown {what}, which is passed over',
@@ -208,6 +209,24 @@ def _read_axis(document, element, name, attribute, text):
             element, f'{name} = "{text}" has no direction', f'Give {name} a length other than zero'
         )
     return tuple(vector / length)
+
+
+def _read_quaternion(document, element, name, attribute, text):
+    parts = text.split()
+    if len(parts) != 4:
+        raise document.error(
+            element,
+            f'{name} = "{text[:40]}" is not four numbers',
+            _remedy(text, f'Write {name}="x y z w"'),
+        )
+    values = np.array([_read_finite(document, element, name, attribute, part) for part in parts])
+    largest = np.abs(values).max()
+    if largest < MIN_VALUE:
+        raise document.error(
+            element, f'{name} = "{text}" has the norm 0', f'Write {name}="0 0 0 1" for no rotation'
+        )
+    values /= largest
+    return tuple((values / math.sqrt(values @ values)).tolist())
 
 
 def _read_count(document, element, name, attribute, text):
@@ -290,6 +309,7 @@ _READERS = {
     'number': _read_number,
     'vector': _read_vector,
     'axis': _read_axis,
+    'quaternion': _read_quaternion,
     'pairs': _read_pairs,
     'count': _read_count,
     'modes': _read_modes,

@@ -19,7 +19,8 @@ MAX_SLIP_ELEMENTS = 4  # of a gear
 class Attribute(NamedTuple):
     """One attribute: allowed values and meaning."""
 
-    kind: str  # 'name', 'number', 'vector', 'axis', 'pairs', 'count', 'modes' or 'choice'
+    # 'name', 'number', 'vector', 'axis', 'quaternion', 'pairs', 'count', 'modes' or 'choice'
+    kind: str
     unit: str  # of the value; '' if it has none
     default: object  # REQUIRED, None (absence has a meaning) or a value
     meaning: str
@@ -305,7 +306,10 @@ def _product(axes):
 URDF = {
     'robot': Element(
         'the document',
-        {'name': Attribute('name', '', 'robot', 'name of the robot')},
+        {
+            'name': Attribute('name', '', 'robot', 'name of the robot'),
+            'version': Attribute('name', '', '1.0', 'of URDF: `1.0`, `1.1` or `1.2`'),
+        },
         ('link', 'joint', 'flexibility'),
     ),
     'link': Element(
@@ -335,6 +339,9 @@ URDF = {
         {
             'xyz': Attribute('vector', 'm', _VECTOR_ZERO, 'position'),
             'rpy': Attribute('vector', 'rad', _VECTOR_ZERO, 'roll, pitch, yaw about fixed axes'),
+            'quat_xyzw': Attribute(
+                'quaternion', '', None, 'instead of rpy, from version 1.1 on: x, y, z, w'
+            ),
         },
     ),
     'joint': Element(
@@ -370,6 +377,13 @@ URDF = {
                 'N m or N', None, 'largest effort of the motor; below 0, or 1e30: no limit'
             ),
             'velocity': _number('rad/s or m/s', None, 'largest speed; below 0, or 1e30: no limit'),
+            'acceleration': _number(
+                'rad/s2 or m/s2', None, 'largest acceleration; below 0, or 1e30: no limit'
+            ),
+            'deceleration': _number(
+                'rad/s2 or m/s2', None, 'largest deceleration; without it, that of `acceleration`'
+            ),
+            'jerk': _number('rad/s3 or m/s3', None, 'largest jerk; below 0, or 1e30: no limit'),
         },
     ),
     'dynamics': Element(
@@ -421,16 +435,7 @@ URDF_UNKNOWN_ATTRIBUTE = {
 """Reaction to an unknown attribute that resembles no known one; default: nothing."""
 
 URDF_ATTRIBUTES_PASSED_OVER = {
-    'limit': (
-        'acceleration',
-        'deceleration',
-        'jerk',
-        'k_position',
-        'k_velocity',
-        'current',
-        'command_effort',
-        'gear_velocity',
-    ),
+    'limit': ('k_position', 'k_velocity', 'current', 'command_effort', 'gear_velocity'),
     'dynamics': ('D', 'K', 'mu_coulomb', 'mu_viscous', 'spring_reference', 'spring_stiffness'),
 }
 """Attributes of common extensions of URDF."""

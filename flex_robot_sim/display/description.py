@@ -4,7 +4,7 @@ Description for robot_state_publisher: the original with virtual joints for the 
 Six virtual joints are inserted between a flexible link and its child joints. Their values
 (joints.py) place the child frames on the deflected link. Links and joints keep their names, so
 that TF, rviz and scripts find the original robot. The description is for drawing only: simulated,
-it would be a rigid arm with free hinges.
+it would be a rigid arm with free hinges. Its version of URDF is 1.0, which all ROS releases read.
 
 The visuals of a URDF link are rigid. By default the visuals of flexible links are removed,
 because `bending_markers` draws the deflected link. Small parts, such as a motor housing or a
@@ -21,7 +21,8 @@ import numpy as np
 
 from flex_robot_sim.description import read_text
 from flex_robot_sim.description.document import Document
-from flex_robot_sim.description.urdf import roll_pitch_yaw
+from flex_robot_sim.description.orientation import roll_pitch_yaw
+from flex_robot_sim.display.older_urdf import convert_to_version_1_0
 from flex_robot_sim.display.places import MOTIONS, axes_of_motions, places, station_point
 from flex_robot_sim.display.visuals import read_visuals
 from flex_robot_sim.model.arm_model import ArmModel
@@ -61,6 +62,7 @@ def display_description(arm: ArmModel, keep_straight: bool = False) -> str:
         for link in arm.segments:
             beam = arm.description.beam(link)
             _assign_visuals(root, links, link, beam, [p for p in found if p.link == link])
+    convert_to_version_1_0(root)
     return _NOTE + document.changed_text()
 
 

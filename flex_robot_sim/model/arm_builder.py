@@ -89,7 +89,7 @@ class ArmBuilder:
         Add a rigid link: a shape, a body with given inertia, or a frame without mass.
 
         :param name: of the link.
-        :param shape: Box, Cylinder or Sphere; it determines the inertia, and viewers draw it.
+        :param shape: Box, Cylinder, Sphere or Capsule: it determines the inertia; viewers draw it.
         :param mass: [kg]; without a shape and an inertia, it is that of a point.
         :param density: of the shape, instead of its mass [kg/m3].
         :param centre: of mass, in the link frame (3,) [m].
@@ -193,6 +193,9 @@ class ArmBuilder:
         upper: float | None = None,
         effort: float | None = None,
         velocity: float | None = None,
+        acceleration: float | None = None,
+        deceleration: float | None = None,
+        jerk: float | None = None,
         viscous_friction: float | None = None,
         coulomb_friction: float | None = None,
         static_friction: float | None = None,
@@ -215,6 +218,9 @@ class ArmBuilder:
         :param lower, upper: limits [rad or m]; default of a revolute joint: none.
         :param effort: largest effort of the motor [N m or N]; default: no limit.
         :param velocity: largest speed [rad/s or m/s]; default: no limit.
+        :param acceleration: largest one [rad/s2 or m/s2]; default: no limit.
+        :param deceleration: largest one; default: that of acceleration.
+        :param jerk: largest one [rad/s3 or m/s3]; default: no limit.
         :param viscous_friction: [N m s/rad or N s/m].
         :param coulomb_friction: dry friction in motion [N m or N]; static_friction: at rest.
         :param stribeck_rate: at which static decays to Coulomb friction [rad/s or m/s].
@@ -238,7 +244,15 @@ class ArmBuilder:
             axis,
             self._position(name, parent, xyz, station),
             rpy,
-            {'lower': lower, 'upper': upper, 'effort': effort, 'velocity': velocity},
+            {
+                'lower': lower,
+                'upper': upper,
+                'effort': effort,
+                'velocity': velocity,
+                'acceleration': acceleration,
+                'deceleration': deceleration,
+                'jerk': jerk,
+            },
             {
                 'viscous_friction': viscous_friction,
                 'coulomb_friction': coulomb_friction,

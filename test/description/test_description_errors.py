@@ -28,8 +28,8 @@ MISTAKES = {
     '4: unknown attribute "dampng" of <dynamics>. Did you mean "damping"?': robot(
         link(), joint(inside='<dynamics dampng="1"/>')
     ),
-    '4: unknown attribute "quat_xyzw" of <origin>. Write rpy="roll pitch yaw" [rad].': robot(
-        link(), joint(inside=f'{Z}<origin xyz="1 0 0" quat_xyzw="0 0 0 1"/>')
+    '4: unknown attribute "quat_wxyz" of <origin>. Write rpy="roll pitch yaw" [rad].': robot(
+        link(), joint(inside=f'{Z}<origin xyz="1 0 0" quat_wxyz="1 0 0 0"/>')
     ),
     '4: unknown attribute "xzy" of <axis>. Did you mean "xyz"?': robot(
         link(), joint(inside='<axis xzy="0 0 1"/>')

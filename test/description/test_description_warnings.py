@@ -79,7 +79,7 @@ WARNINGS = {
     'joint "hinge" has a range of zero width, at 0. Give lower and upper, or make the joint '
     'fixed.': robot(link(), joint(kind='revolute', inside=f'{Z}<limit effort="1" velocity="1"/>')),
     'unknown attribute "max" of <limit>, which is passed over. Remove or correct it. Known '
-    'here: lower, upper, effort, velocity.': robot(
+    'here: lower, upper, effort, velocity, acceleration, deceleration, jerk.': robot(
         link(), joint(inside=f'{Z}<limit effort="1" velocity="1" max="3"/>')
     ),
     'rpy = "0 0 90" is more than a full turn. Give rpy in rad, not in degrees.': robot(

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from flex_robot_sim.description.urdf import roll_pitch_yaw, turned_by
+from flex_robot_sim.description.orientation import roll_pitch_yaw, turned_by
 from flex_robot_sim.display.turns import quaternion, quaternion_about, quaternions, rotation
 
 RNG = np.random.default_rng(17)

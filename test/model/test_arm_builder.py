@@ -11,6 +11,7 @@ import pytest
 from arms import flexibility, robot
 from random_builders import DENSITY, RATIO, ROTOR, random_builder, random_parts
 from refusals import refusal
+from scipy.integrate import quad
 from scipy.optimize import brentq
 
 import flex_robot_sim as frs
@@ -193,12 +194,28 @@ def test_a_tip_mass_lowers_the_frequency_of_a_cantilever_as_in_closed_form():
     assert frs.frequencies(arm, [])[0] == pytest.approx(expected, rel=2e-5)
 
 
+def capsule_by_slices(radius, length):
+    """Mass at 2700 kg/m3, and moment about y over it, by an integral over discs."""
+
+    def area(z):
+        beyond = max(abs(z) - length / 2, 0.0)
+        return np.pi * (radius**2 - beyond**2)
+
+    edges = [-length / 2 - radius, -length / 2, length / 2, length / 2 + radius]
+    volume, moment = (
+        sum(quad(integrand, low, high)[0] for low, high in zip(edges, edges[1:]))
+        for integrand in (area, lambda z: area(z) * (z**2 + area(z) / (4 * np.pi)))
+    )
+    return 2700 * volume, moment / volume
+
+
 @pytest.mark.parametrize(
     'shape, mass, about_y',
     [
         (frs.Box(0.3, 0.1, 0.05), 2700 * 0.0015, (0.3**2 + 0.05**2) / 12),
         (frs.Sphere(0.1), 2700 * 4e-3 * np.pi / 3, 0.4 * 0.01),
         (frs.Cylinder(0.05, 0.4), 2700 * 1e-3 * np.pi, 0.05**2 / 4 + 0.4**2 / 12),
+        (frs.Capsule(0.05, 0.4), *capsule_by_slices(0.05, 0.4)),
     ],
 )
 def test_a_pendulum_swings_as_its_shape_says(shape, mass, about_y):
@@ -213,6 +230,30 @@ def test_a_pendulum_swings_as_its_shape_says(shape, mass, about_y):
     small = 1e-6
     acceleration = frs.forward_dynamics(arm, [small], [0.0], [0.0])[0]
     assert acceleration == pytest.approx(-mass * 9.81 * 0.5 * small / inertia, rel=1e-6)
+
+
+@pytest.mark.parametrize('radius, length', [(0.05, 0.4), (0.2, 0.01), (0.1, 1e-9)])
+def test_a_capsule_has_the_inertia_of_pinocchio(radius, length):
+    pin = pytest.importorskip('pinocchio')
+    shape = frs.Capsule(radius, length)
+    expected = np.diag(pin.Inertia.FromCapsule(2.0, radius, length).inertia)
+    assert 2.0 * shape.gyration == pytest.approx(expected, rel=1e-12)
+
+
+def test_a_capsule_in_a_urdf_is_a_cylinder_and_two_spheres():
+    builder = frs.ArmBuilder().add_rigid(
+        'x', shape=frs.Capsule(0.1, 0.6), mass=1, centre=(0.3, 0, 0), rpy=(0, np.pi / 2, 0)
+    )
+    builder.add_joint('j', parent='base', child='x')
+    root = Document('x', builder.to_urdf().encode()).root
+    visuals = root.findall('link[@name="x"]/visual')
+    assert [visual.find('geometry')[0].tag for visual in visuals] == [
+        'cylinder',
+        'sphere',
+        'sphere',
+    ]
+    along = [float(visual.find('origin').get('xyz').split()[0]) for visual in visuals]
+    assert along == pytest.approx([0.3, 0.6, 0.0], abs=1e-12)
 
 
 def test_the_description_has_all_arguments_of_the_calls():
@@ -566,8 +607,8 @@ MISTAKES = {
     'link "x" has no mass: give mass [kg] or density [kg/m3]': lambda b: b.add_rigid(
         'x', shape=frs.Sphere(0.1)
     ),
-    'shape = \'ball\' of link "x" must be a Box, a Cylinder or a Sphere': lambda b: b.add_rigid(
-        'x', shape='ball', mass=1
+    'shape = \'ball\' of link "x" must be a Box, a Cylinder, a Sphere or a Capsule': lambda b: (
+        b.add_rigid('x', shape='ball', mass=1)
     ),
     'radius = -0.1 of the shape of link "x" must be a finite number > 0 [m]': lambda b: (
         b.add_rigid('x', shape=frs.Sphere(-0.1), mass=1)

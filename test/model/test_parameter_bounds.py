@@ -15,6 +15,7 @@ PHYSICAL = {
     'damping_ratio': (0.0, 0.9, False),
     **dict.fromkeys(('damping', 'damping_time', 'viscous', 'coulomb'), (0.0, INF, False)),
     **dict.fromkeys(('effort', 'velocity', 'spring_stiffness'), (0.0, INF, False)),
+    **dict.fromkeys(('acceleration', 'deceleration', 'jerk'), (0.0, INF, True)),
     **dict.fromkeys(('ixx', 'iyy', 'izz'), (0.0, INF, False)),
     **dict.fromkeys(('ixy', 'ixz', 'iyz', 'spring_reference'), (-INF, INF, False)),
     **{f'{word}_{axis}': (-INF, INF, False) for word in ('origin', 'centre') for axis in 'xyz'},

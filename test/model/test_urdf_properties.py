@@ -88,6 +88,9 @@ def joints(draw):
         'rpy': draw(vectors),
         'effort': draw(maybe(numbers(1e-3, 1e4))),
         'velocity': draw(maybe(numbers(1e-3, 1e4))),
+        'acceleration': draw(maybe(numbers(1e-3, 1e4))),
+        'deceleration': draw(maybe(numbers(1e-3, 1e4))),
+        'jerk': draw(maybe(numbers(1e-3, 1e4))),
         'viscous_friction': draw(maybe(numbers(1e-6, 10.0))),
         'coulomb_friction': coulomb,
         'static_friction': None if coulomb is None else 1.5 * coulomb,
@@ -142,7 +145,7 @@ def test_every_argument_of_an_arm_from_code_is_in_the_description_of_its_urdf(pa
         if joint['type'] != 'fixed':
             axis = np.array(joint['axis'])
             np.testing.assert_allclose(one.axis, axis / np.linalg.norm(axis), atol=1e-15)
-            for word in ('effort', 'velocity'):
+            for word in ('effort', 'velocity', 'acceleration', 'deceleration', 'jerk'):
                 assert getattr(one, word) == (joint[word] or np.inf)
             for word in ('viscous_friction', 'coulomb_friction', 'static_friction'):
                 assert getattr(one.friction, word) == (joint[word] or 0.0)
