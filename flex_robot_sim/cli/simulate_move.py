@@ -22,8 +22,13 @@ from flex_robot_sim.control.closed_loop_move import (
 )
 from flex_robot_sim.control.gains import Servo
 from flex_robot_sim.motion.limits import (
+    PEAK_ACCELERATION,
+    PEAK_JERK,
     PEAK_VELOCITY,
     VELOCITY_MARGIN,
+    acceleration_limits,
+    deceleration_limits,
+    jerk_limits,
     rate_limits,
     shortest_durations,
 )
@@ -136,15 +141,25 @@ def _refuse_useless(arm, shaped, unshaped):
 
 def _refuse_too_fast(arm, distance, within):
     """Refuse a minimum-jerk motion faster than a joint allows; 0: no such motion."""
-    times = shortest_durations(arm, distance)
-    worst = int(np.argmax(times))
-    if 0.0 < within < times[worst] / VELOCITY_MARGIN:
-        speed = PEAK_VELOCITY * abs(distance[worst]) / within
-        raise UsageError(
-            f'--within {within:g} moves "{arm.joint_names[worst]}" at {speed:.4g} '
-            f'{arm.units[worst]}/s, faster than its {rate_limits(arm)[worst]:.4g}: give --within '
-            f'{_rounded_up(times[worst]):g} or more.'
-        )
+    if not within > 0.0:
+        return
+    accelerations = np.minimum(acceleration_limits(arm), deceleration_limits(arm))
+    for power, (peak, limits, what) in enumerate(
+        (
+            (PEAK_VELOCITY, rate_limits(arm), 'at {} {}/s, faster than its {}'),
+            (PEAK_ACCELERATION, accelerations, 'with {} {}/s2, more than its acceleration {}'),
+            (PEAK_JERK, jerk_limits(arm), 'with {} {}/s3, more than its jerk {}'),
+        ),
+        start=1,
+    ):
+        peaks = peak * np.abs(distance) / within**power
+        worst = int(np.argmax(peaks / limits))
+        if peaks[worst] > VELOCITY_MARGIN * limits[worst]:
+            how = what.format(f'{peaks[worst]:.4g}', arm.units[worst], f'{limits[worst]:.4g}')
+            raise UsageError(
+                f'--within {within:g} moves "{arm.joint_names[worst]}" {how}: give --within '
+                f'{_rounded_up(shortest_durations(arm, distance).max()):g} or more.'
+            )
 
 
 def _rounded_up(value):

@@ -19,7 +19,7 @@ from flex_robot_sim.control.servo import DEFAULT_RATIO, ServoFit
 from flex_robot_sim.control.steady_state_error import hold_tolerance
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.start_pose import start_position
-from flex_robot_sim.motion.limits import effort_limits, shortest_durations
+from flex_robot_sim.motion.limits import PEAK_ACCELERATION, effort_limits, shortest_durations
 from flex_robot_sim.simulation.loop_timing import one_period_late
 from flex_robot_sim.util.exceptions import UsageError
 
@@ -31,7 +31,6 @@ VELOCITY_SHARE = 0.9  # share of the velocity limit
 MAX_BENDING_RATIO = 0.06  # acceleration over the square of the first natural rate: a link
 # that turns like this bends by about this share of its length
 MIN_DURATION_S = 0.5  # of a swing
-PEAK_ACCELERATION = 10 / math.sqrt(3)  # peak acceleration of minimum jerk, over d/T**2
 START_REST_S = 1.0  # rest before the first swing
 REST_PERIODS = 8  # of the first mode in a rest, at least
 REST_DECAYS = 3  # decay times of a joint in a rest, at least

@@ -12,7 +12,7 @@ import numpy as np
 
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.motion.joint_motion import Motion, minimum_jerk, rest
-from flex_robot_sim.motion.limits import PEAK_VELOCITY
+from flex_robot_sim.motion.limits import minimum_jerk_durations
 
 JUMP_THRESHOLD = 0.02  # larger changes beyond the possible motion are jumps  [rad, m]
 MOTION_MARGIN = 2.0  # possible motion between two states, over velocity times time
@@ -36,13 +36,14 @@ def return_motion(arm: ArmModel, start: np.ndarray, goal: np.ndarray) -> Motion 
     distance = np.abs(goal - start)
     if (distance <= POSITION_TOLERANCE).all():
         return None
-    times = [MIN_RETURN_S]
-    for name, length in zip(arm.joint_names, distance.tolist()):
+    velocities = []
+    for name in arm.joint_names:
         joint = arm.description.joint(name)
-        velocity = (
+        velocities.append(
             RETURN_VELOCITY_RATIO * joint.velocity
             if 0.0 < joint.velocity < math.inf
             else RETURN_VELOCITY[joint.type.unit]
         )
-        times.append(PEAK_VELOCITY * length / velocity)
-    return Motion([0.0, max(times)], [rest(start), minimum_jerk(start, goal), rest(goal)])
+    times = [MIN_RETURN_S, *minimum_jerk_durations(arm, distance, np.array(velocities))]
+    duration = float(max(times))
+    return Motion([0.0, duration], [rest(start), minimum_jerk(start, goal), rest(goal)])

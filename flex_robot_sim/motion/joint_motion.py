@@ -25,7 +25,7 @@ BERNSTEIN = {
     degree: np.array(
         [[comb(i, j) / comb(degree, j) for j in range(degree + 1)] for i in range(degree + 1)]
     )
-    for degree in (4, 5)
+    for degree in (2, 3, 4, 5)
 }
 NEGLIGIBLE = 1e-300  # coefficient over the largest one
 
@@ -131,6 +131,41 @@ class Motion:
         n = self._n
         lowest, highest = _reach(self.tables[1:-1, :5, n : 2 * n], -limits, limits)
         return np.maximum(highest, -lowest)
+
+    def max_accelerations(self, limits: np.ndarray | float = -np.inf) -> np.ndarray:
+        """Largest magnitudes of the acceleration (k - 1, n), as `max_speeds`."""
+        lowest, highest = _reach(self.tables[1:-1, :4, 2 * self._n :], -limits, limits)
+        return np.maximum(highest, -lowest)
+
+    def max_jerks(self, limits: np.ndarray | float = -np.inf) -> np.ndarray:
+        """Largest magnitudes of the jerk (k - 1, n), as `max_speeds`."""
+        durations = np.diff(self.knots)[:, None, None]
+        accelerations = self.tables[1:-1, 1:4, 2 * self._n :]
+        jerks = np.arange(1.0, 4.0)[:, None] * accelerations / durations
+        lowest, highest = _reach(jerks, -limits, limits)
+        return np.maximum(highest, -lowest)
+
+    def rates_of_piece(self, k: int, j: int) -> tuple[np.ndarray, np.ndarray]:
+        """Coefficients of velocity (5,) and acceleration (4,) of joint j after knot k."""
+        table = self.tables[k + 1]
+        return table[:5, self._n + j].copy(), table[:4, 2 * self._n + j].copy()
+
+    def rates_at_knots(
+        self, order: int, present: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """
+        Velocities (order 1) or accelerations (2) before and after each knot (k, n), from two on.
+
+        :param present: sample (3, n) before the first knot; None: as after it.
+        :returns: values before, values after, and the mean duration of the adjacent pieces (k,).
+        """
+        columns = slice(order * self._n, (order + 1) * self._n)
+        pieces, durations = self.tables[1:-1, :, columns], np.diff(self.knots)
+        starts, ends = pieces[:, 0], pieces.sum(axis=1)
+        first = starts[:1] if present is None else present[order][None]
+        before, after = np.vstack([first, ends]), np.vstack([starts, np.zeros_like(ends[:1])])
+        sides = np.concatenate([durations[:1], durations, durations[-1:]])
+        return before, after, (sides[1:] + sides[:-1]) / 2
 
     def sample(self, t: float) -> np.ndarray:
         """Positions, velocities and accelerations, rows of (3, n), at time t [s]."""

@@ -1,16 +1,22 @@
 """Limits of the joints of an arm, and checks of targets against them."""
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 
 from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.motion.acceleration_extremes import signed_extremes
 from flex_robot_sim.motion.joint_motion import Motion
 from flex_robot_sim.util.exceptions import SettingError
 
 STOP_MARGIN = 1e-3  # distance of a target beyond a stop, for an arm in contact [rad, m]
 VELOCITY_MARGIN = 1.02  # factor on the limit, for interpolation between points at the limit
-PEAK_VELOCITY = 15 / 8  # of a minimum-jerk motion, over its mean velocity
+# peaks of a minimum-jerk motion over a distance d in a time T
+PEAK_VELOCITY = 15 / 8  # over d/T
+PEAK_ACCELERATION = 10 / math.sqrt(3)  # over d/T**2
+PEAK_JERK = 60.0  # over d/T**3
+MAX_STEP_TIME_S = 0.02  # of a step between two pieces, which is spread over half of each at most
 
 
 def effort_limits(arm: ArmModel) -> np.ndarray:
@@ -23,17 +29,54 @@ def rate_limits(arm: ArmModel) -> np.ndarray:
     return _limits(arm, 'velocity')
 
 
+def acceleration_limits(arm: ArmModel) -> np.ndarray:
+    """Acceleration limits (joints,), inf where there is none [rad/s2, m/s2]."""
+    return _limits(arm, 'acceleration')
+
+
+def deceleration_limits(arm: ArmModel) -> np.ndarray:
+    """Deceleration limits (joints,), by default those of acceleration [rad/s2, m/s2]."""
+    limits = _limits(arm, 'deceleration')
+    return np.where(np.isfinite(limits), limits, acceleration_limits(arm))
+
+
+def jerk_limits(arm: ArmModel) -> np.ndarray:
+    """Jerk limits (joints,), inf where there is none [rad/s3, m/s3]."""
+    return _limits(arm, 'jerk')
+
+
 def shortest_durations(arm: ArmModel, distance: np.ndarray) -> np.ndarray:
-    """Times (joints,) [s] of minimum jerk over distances [rad, m] at the velocity limits."""
-    return PEAK_VELOCITY * np.abs(distance) / rate_limits(arm)
+    """Times (joints,) [s] of minimum jerk over distances [rad, m] within the limits of rates."""
+    return minimum_jerk_durations(arm, distance, rate_limits(arm))
+
+
+def minimum_jerk_durations(
+    arm: ArmModel, distance: np.ndarray, max_velocities: np.ndarray
+) -> np.ndarray:
+    """Return the same for velocities (joints,) [rad/s, m/s] instead of their limits."""
+    length = np.abs(distance)
+    accelerations = np.minimum(acceleration_limits(arm), deceleration_limits(arm))
+    durations = [
+        PEAK_VELOCITY * length / max_velocities,
+        np.sqrt(PEAK_ACCELERATION * length / accelerations),
+        np.cbrt(PEAK_JERK * length / jerk_limits(arm)),
+    ]
+    return np.max(durations, axis=0)
 
 
 def _limits(arm, name):
-    limits = [getattr(arm.description.joint(joint), name) for joint in arm.joint_names]
-    return np.array([limit if limit > 0.0 else np.inf for limit in limits])
+    limits = {joint.name: getattr(joint, name) for joint in arm.description.joints}
+    return np.array([limits[j] if limits[j] > 0.0 else np.inf for j in arm.joint_names])
 
 
 def refuse_curve_beyond_limits(arm: ArmModel, motion: Motion) -> None:
+    """Raise SettingError if a Motion passes the stops, or exceeds a limit in one of its pieces."""
+    refuse_curve_beyond_stops_and_velocities(arm, motion)
+    _refuse_accelerations(arm, motion)
+    _refuse_jerks(arm, motion)
+
+
+def refuse_curve_beyond_stops_and_velocities(arm: ArmModel, motion: Motion) -> None:
     """Raise SettingError if a Motion passes the stops or exceeds a velocity limit."""
     refuse_curve_beyond_stops(arm, motion)
     limits = rate_limits(arm)
@@ -46,6 +89,80 @@ def refuse_curve_beyond_limits(arm: ArmModel, motion: Motion) -> None:
             f'{motion.knots[k + 1]:.6g} s, faster than its {limits[j]:.6g} {arm.units[j]}/s: give '
             'it more time from its present target'
         )
+
+
+def _refuse_accelerations(arm, motion):
+    limits = np.array([acceleration_limits(arm), deceleration_limits(arm)])
+    bounds = VELOCITY_MARGIN * limits
+    lower = bounds.min(axis=0)
+    if not np.isfinite(lower).any():
+        return
+    for k, j in np.argwhere(motion.max_accelerations(lower) > lower):
+        found = signed_extremes(*motion.rates_of_piece(k, j))
+        for verb, value, bound, limit in zip(
+            ('accelerates', 'decelerates'), found, bounds[:, j], limits[:, j]
+        ):
+            if value > bound:
+                raise SettingError(
+                    f'the trajectory {verb} "{arm.joint_names[j]}" at {value:.6g} up to '
+                    f'{motion.knots[k + 1]:.6g} s, more than its {limit:.6g} {arm.units[j]}/s2: '
+                    'give it more time'
+                )
+
+
+def _refuse_jerks(arm, motion):
+    limits = jerk_limits(arm)
+    if not np.isfinite(limits).any():
+        return
+    jerks = motion.max_jerks(VELOCITY_MARGIN * limits)
+    beyond = jerks > VELOCITY_MARGIN * limits
+    if beyond.any():
+        k, j = np.argwhere(beyond)[0]
+        raise SettingError(
+            f'the trajectory moves "{arm.joint_names[j]}" with a jerk of {jerks[k, j]:.6g} up to '
+            f'{motion.knots[k + 1]:.6g} s, more than its {limits[j]:.6g} {arm.units[j]}/s3: give '
+            'it more time'
+        )
+
+
+def limits_steps(arm: ArmModel) -> bool:
+    """Whether a joint has a limit of acceleration, deceleration or jerk."""
+    limits = acceleration_limits(arm), deceleration_limits(arm), jerk_limits(arm)
+    return bool(np.isfinite(limits).any())
+
+
+def refuse_steps(arm: ArmModel, motion: Motion, present: np.ndarray | None = None) -> None:
+    """
+    Raise SettingError if velocity or acceleration jump between the pieces of a Motion.
+
+    A step counts as spread over half of each adjacent piece, and over MAX_STEP_TIME_S at most.
+    Points at short intervals are thus judged by their finite differences.
+
+    :param present: positions, velocities and accelerations before the motion (3, n); None: the
+        motion into the first piece is unknown.
+    """
+    for order, limits, noun in (
+        (1, acceleration_limits(arm), 'velocity'),
+        (2, jerk_limits(arm), 'acceleration'),
+    ):
+        if order == 1:
+            limits = np.maximum(limits, deceleration_limits(arm))
+        if not np.isfinite(limits).any() or len(motion.knots) < 2:
+            continue
+        before, after, times = motion.rates_at_knots(order, present)
+        steps = np.abs(after - before) / np.minimum(times, MAX_STEP_TIME_S)[:, None]
+        beyond = steps > VELOCITY_MARGIN * limits
+        if beyond.any():
+            k, j = np.argwhere(beyond)[0]
+            unit, seconds = arm.units[j], min(times[k], MAX_STEP_TIME_S)
+            rates = ('', '/s', '/s2', '/s3')
+            raise SettingError(
+                f'at {motion.knots[k]:.6g} s the trajectory changes the {noun} of '
+                f'"{arm.joint_names[j]}" by {abs(after[k, j] - before[k, j]):.6g} {unit}'
+                f'{rates[order]}, which is {steps[k, j]:.6g} {unit}{rates[order + 1]} even over '
+                f'{seconds:.3g} s, more than its {limits[j]:.6g}: give velocities'
+                f'{" and accelerations" if order == 2 else ""} to its points, or more time'
+            )
 
 
 def refuse_curve_beyond_stops(arm: ArmModel, motion: Motion) -> None:

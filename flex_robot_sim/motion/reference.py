@@ -18,9 +18,13 @@ from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.motion.bumpless_transfer import return_motion
 from flex_robot_sim.motion.joint_motion import Motion
 from flex_robot_sim.motion.limits import (
+    acceleration_limits,
+    deceleration_limits,
+    limits_steps,
     rate_limits,
     refuse_beyond_stops,
     refuse_curve_beyond_limits,
+    refuse_steps,
 )
 from flex_robot_sim.motion.profile_settings import ProfileSettings
 from flex_robot_sim.motion.profiles import Doublet, doublet_of_profile, motion_of_profile
@@ -156,7 +160,9 @@ class Reference:
         plan = PlannedTrajectory(Interpolation(trajectory, self.joint_names), start, identifier)
         elapsed = 0.0 if start is None else max(now - start, 0.0)
         plan.pieces.refuse_if_over(elapsed)
-        refuse_curve_beyond_limits(self.arm, plan.pieces.later_pieces(elapsed))
+        later = plan.pieces.later_pieces(elapsed)
+        refuse_curve_beyond_limits(self.arm, later)
+        refuse_steps(self.arm, later)
         return plan
 
     def follow(self, plan: PlannedTrajectory, now: float) -> None:
@@ -164,8 +170,9 @@ class Reference:
         now = max(now, self._now)  # a shaper looks ahead by a sample
         start = now if plan.start is None else plan.start
         if start > now:
-            first = plan.pieces.first_piece(self._state_at(start), 0.0)
-            refuse_curve_beyond_limits(self.arm, first)
+            present = self._state_at(start)
+            refuse_curve_beyond_limits(self.arm, plan.pieces.first_piece(present, 0.0))
+            self._refuse_steps(plan, present)
         else:
             self._begin(plan, start, now)
         # a trajectory replaces all that would start later
@@ -230,11 +237,17 @@ class Reference:
         first = self._joining_point(plan.pieces, present, elapsed)
         # `plan` has checked all pieces but the first one
         refuse_curve_beyond_limits(self.arm, plan.pieces.first_piece(present, elapsed, first))
+        self._refuse_steps(plan, present, elapsed, first)
         self._end_motion()
         self.profile, self._velocity_ends = NO_PROFILE, math.inf
         self._motion = motion = plan.pieces.motion(present, elapsed, first)
         self._start, self._identifier = start, plan.identifier
         return motion
+
+    def _refuse_steps(self, plan, present, elapsed=0.0, first=None):
+        if limits_steps(self.arm):
+            motion = plan.pieces.motion(present, elapsed, first, shares_tables=False)
+            refuse_steps(self.arm, motion, present)
 
     def _joining_point(self, pieces, present, elapsed):
         """
@@ -278,10 +291,15 @@ class Reference:
     def _share_of_limits(self, piece):
         """Return the largest velocity or acceleration of a one-piece Motion, over its limit."""
         limits = rate_limits(self.arm)
+        max_accelerations = np.minimum(
+            acceleration_limits(self.arm), deceleration_limits(self.arm)
+        )
         times = np.linspace(piece.knots[0], piece.knots[1], 5)[:-1]
         accelerations = np.abs(piece.samples(times)[:, 2]).max(axis=0)
         return max(
-            (piece.max_speeds() / limits).max(), (accelerations * JOIN_TIME_S / limits).max()
+            (piece.max_speeds() / limits).max(),
+            (accelerations * JOIN_TIME_S / limits).max(),
+            (accelerations / max_accelerations).max(),
         )
 
     def _report(self, identifier, state, reason=''):

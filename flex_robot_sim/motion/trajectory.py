@@ -175,19 +175,24 @@ class Interpolation:
             )
 
     def motion(
-        self, present: np.ndarray, elapsed: float = 0.0, first: int | None = None
+        self,
+        present: np.ndarray,
+        elapsed: float = 0.0,
+        first: int | None = None,
+        shares_tables: bool = True,
     ) -> Motion:
         """
         Motion from the present reference through all later points.
 
         Points up to `elapsed` are past, also a point at time 0: the motion begins at the present
-        reference. It shares its tables with the previously returned motion. Parameters as above.
+        reference. It shares its tables with the previously returned motion, or has a copy of them.
+        Parameters as above.
         """
         times, start = self.trajectory.times, present[0]
         self.refuse_if_over(elapsed)
         if first is None:
             first = bisect_right(times, elapsed)
-        tables = self._tables[first:]
+        tables = self._tables[first:] if shares_tables else self._tables[first:].copy()
         tables[:2] = self.first_piece(present, elapsed, first).tables[:2]
         if self._idle and not (tables[-1, 0, self._idle] == start[self._idle]).all():
             tables[2:, 0, self._idle] = start[self._idle]

@@ -398,6 +398,24 @@ def test_a_move_that_is_faster_than_a_joint_names_the_shortest_time(capsys):
     assert main([*move, f'{least}']) in (0, 1)  # it may still vibrate after two seconds
 
 
+@pytest.mark.parametrize(
+    'attribute, power, peak',
+    [('acceleration', 2, 10 / np.sqrt(3)), ('deceleration', 2, 10 / np.sqrt(3)), ('jerk', 3, 60)],
+)
+def test_a_move_beyond_another_limit_of_a_public_arm_is_refused(
+    tmp_path, capsys, attribute, power, peak
+):
+    file, limit = tmp_path / 'ur5e.urdf', 9.0
+    text = (ROOT / 'test/data/robots/ur5e.urdf').read_text('utf-8')
+    file.write_text(text.replace('<limit ', f'<limit {attribute}="{limit}" '), 'utf-8')
+    shortest = (peak * 0.5 / limit) ** (1 / power)
+    move = ['simulate', str(file), '--to', '0.5,0,0,0,0,0', '--seconds', '2', '--within']
+    error = complaint(capsys, *move, f'{0.9 * shortest}')
+    noun = 'jerk' if attribute == 'jerk' else 'acceleration'
+    found = re.search(rf'more than its {noun} 9: give --within ([\d.]+) or more\.$', error)
+    assert found and shortest <= float(found[1]) < 1.01 * shortest
+
+
 def test_a_rigid_arm_of_seven_joints_arrives_with_default_gains(tmp_path, capsys):
     file = tmp_path / 'arm.urdf'
     file.write_text(seven_joints().description.text, 'utf-8')
