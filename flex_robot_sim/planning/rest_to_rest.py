@@ -34,7 +34,10 @@ from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.payload import with_payload
 from flex_robot_sim.motion.joint_motion import Motion, minimum_jerk_motion
 from flex_robot_sim.motion.limits import (
+    acceleration_limits,
+    deceleration_limits,
     effort_limits,
+    jerk_limits,
     rate_limits,
     refuse_beyond_stops,
     refuse_curve_beyond_stops,
@@ -77,7 +80,9 @@ class PlanLimits(Settings):
 
     effort: tuple = setting((), 'largest effort of each motor', 'N m, N', above=0.0, of=float)
     velocity: tuple = setting((), 'of each joint', 'rad/s, m/s', above=0.0, of=float)
-    acceleration: tuple = setting((), 'of each joint', 'rad/s2, m/s2', above=0.0, of=float)
+    acceleration: tuple = setting(
+        (), 'of each joint, also decelerating', 'rad/s2, m/s2', above=0.0, of=float
+    )
     jerk: tuple = setting((), 'of each joint', 'rad/s3, m/s3', above=0.0, of=float)
     deflection: float = setting(
         0.0, 'of the tip of a link, over its length; 0: free', at_least=0.0
@@ -214,13 +219,15 @@ class _Planner:
             values = getattr(limits, name)
             return checked(name, values, arm.joint_names) if values else default
 
-        free = np.full(n, np.inf)
         self.limits = {
             'effort': limit('effort', effort_limits(arm)),
             'velocity': limit('velocity', rate_limits(arm)),
-            'acceleration': limit('acceleration', free),
-            'jerk': limit('jerk', free),
+            'acceleration': limit('acceleration', acceleration_limits(arm)),
+            'jerk': limit('jerk', jerk_limits(arm)),
         }
+        decelerations = limit('acceleration', deceleration_limits(arm))
+        if (decelerations != self.limits['acceleration']).any():
+            self.limits['deceleration'] = decelerations
         self.deflection = limits.deflection or np.inf
         self.lengths = {link: arm.length(link) for link in arm.tips}
         self.paths = SplinePaths(start, goal, SPLINES_PER_JOINT)
@@ -377,6 +384,10 @@ class _Planner:
             'acceleration': response.sample[:, 2],
             'jerk': jerk,
         }
+        if 'deceleration' in self.limits:  # where acceleration and velocity have opposite signs
+            slows = response.sample[:, 1] * response.sample[:, 2] < 0.0
+            rows['deceleration'] = np.where(slows, response.sample[:, 2], 0.0)
+            rows['acceleration'] = np.where(slows, 0.0, response.sample[:, 2])
         for name, row in rows.items():
             limit = self.limits[name]
             if np.isfinite(limit).any():

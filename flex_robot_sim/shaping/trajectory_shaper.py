@@ -17,10 +17,15 @@ import numpy as np
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.motion.joint_motion import Motion, rest
 from flex_robot_sim.motion.limits import (
+    MAX_STEP_TIME_S,
     VELOCITY_MARGIN,
+    deceleration_limits,
+    jerk_limits,
     rate_limits,
     refuse_beyond_stops,
     refuse_curve_beyond_limits,
+    refuse_curve_beyond_stops_and_velocities,
+    refuse_steps,
 )
 from flex_robot_sim.motion.trajectory import Interpolation, Trajectory, joint_rows
 from flex_robot_sim.shaping import shaped_samples
@@ -126,6 +131,10 @@ class TrajectoryShaper:
         :param now: earliest time at which set points may change [s].
         :param start: of the trajectory; the present motion continues until then. Default: now [s].
         """
+        return self._shaped(trajectory, now, start)
+
+    def _shaped(self, trajectory, now, start=None, is_stop=False):
+        """Shape a Trajectory; a stop may exceed limits of acceleration and jerk."""
         if self._state is not None:
             if now < self._state.now - MAX_CLOCK_SETBACK_S:
                 self.forget()
@@ -146,7 +155,7 @@ class TrajectoryShaper:
         pieces = Interpolation(trajectory, joints)
         first = None if old is None else self._joining_point(pieces, present, elapsed, joints)
         new = pieces.motion(present, elapsed, first)
-        self._refuse_beyond_limits(trajectory, new)
+        self._refuse_beyond_limits(trajectory, new, present, is_stop)
         if old is None:
             shaper = self._shaper(new.knot_positions[-1], present[0], cut)
         elif isinstance(old.shaper, PoseDependentShaper):
@@ -178,8 +187,12 @@ class TrajectoryShaper:
                 position - self._arm.arrays.lower,
             )
             is_moving = np.abs(velocity) > REST_VELOCITY
+            max_deceleration = np.minimum(
+                deceleration_limits(self._arm), MAX_STEP_TIME_S * jerk_limits(self._arm)
+            )
+            shortest = max(STOP_TIME_S, *(np.abs(velocity) / max_deceleration))
             duration = max(
-                min([STOP_TIME_S, *(2 * distance[is_moving] / np.abs(velocity[is_moving]))]),
+                min([shortest, *(2 * distance[is_moving] / np.abs(velocity[is_moving]))]),
                 MIN_STOP_TIME_S,
             )
         # constant deceleration, which a cubic represents exactly
@@ -187,7 +200,8 @@ class TrajectoryShaper:
         if self._arm is not None:
             end = np.clip(end, self._arm.arrays.lower, self._arm.arrays.upper)
         rest_velocity = [[0.0] * len(end)] if state.order else ()
-        return self.shaped(Trajectory(state.joints, [duration], [end], rest_velocity), now)
+        stop = Trajectory(state.joints, [duration], [end], rest_velocity)
+        return self._shaped(stop, now, is_stop=True)
 
     def path_deviation(self, shaped: ShapedTrajectory) -> float | None:
         """Largest distance of the tool from the unshaped path [m]; None without an arm."""
@@ -304,13 +318,17 @@ class TrajectoryShaper:
                     f'"{name}" is moving and not in the new trajectory: name all joints that move'
                 )
 
-    def _refuse_beyond_limits(self, trajectory, motion):
+    def _refuse_beyond_limits(self, trajectory, motion, present, is_stop):
         if self._arm is None:
             return
         refuse_beyond_stops(
             self._arm, trajectory.rows(self._arm.joint_names), trajectory.positions
         )
+        if is_stop:
+            refuse_curve_beyond_stops_and_velocities(self._arm, motion)
+            return
         refuse_curve_beyond_limits(self._arm, motion)
+        refuse_steps(self._arm, motion, present)
 
     def _shaper(self, end, start, begin):
         """Shaper of a motion from rest to an end (n,), or the PoseDependentShaper of it."""

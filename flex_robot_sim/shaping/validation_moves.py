@@ -19,7 +19,12 @@ from flex_robot_sim.analysis.joint_space_inertia import poses_within
 from flex_robot_sim.analysis.mode_table import loaded, path_table
 from flex_robot_sim.analysis.statics import Equilibrium, equilibrium
 from flex_robot_sim.model.arm_model import ArmModel, with_stiffness
-from flex_robot_sim.motion.limits import rate_limits
+from flex_robot_sim.motion.limits import (
+    acceleration_limits,
+    deceleration_limits,
+    jerk_limits,
+    rate_limits,
+)
 from flex_robot_sim.shaping.online_shaper import OnlineShaper
 from flex_robot_sim.shaping.shaped_samples import shaped_samples
 from flex_robot_sim.shaping.shaper_comparison import ShaperCandidate
@@ -33,6 +38,7 @@ MIN_MOVES = 16  # number of moves
 MAX_SPEED_SHARE = 0.6  # peak velocity, over the limit of the description
 MAX_JOINT_TRAVEL = 1.5  # travel of a joint between automatic poses  [rad, m]
 PEAK_TO_MEAN_VELOCITY = 1.5  # peak over mean velocity of a trapezoid of three equal parts
+PEAK_ACCELERATION = 4.5  # of this trapezoid, over distance / duration**2
 MIN_PERIODS = 1.0  # duration of a move, in periods of the slowest mode
 PERIODS_WITHOUT_LIMITS = 2.0  # the same without velocity limits
 STEPS_PER_PERIOD = 16  # steps in the period of the fastest mode
@@ -124,14 +130,7 @@ class ValidationMoves:
         slowest = min(table.frequencies.min() for table in tables)
         fastest = max(table.frequencies.max() for table in tables)
         step = float(np.clip(1 / (STEPS_PER_PERIOD * fastest), MIN_STEP_S, MAX_STEP_S))
-        duration = max(
-            PEAK_TO_MEAN_VELOCITY
-            / MAX_SPEED_SHARE
-            * float((np.abs(end - start) / rate_limits(arm)).max()),
-            MIN_PERIODS / slowest,
-        )
-        if not np.isfinite(rate_limits(arm)).any():
-            duration = max(duration, PERIODS_WITHOUT_LIMITS / slowest)
+        duration, rounding = _shortest_trapezoid(arm, end - start, slowest)
         rests = equilibrium(arm, start), equilibrium(arm, end)
         return ValidationMove(
             arm,
@@ -139,7 +138,7 @@ class ValidationMoves:
             end,
             rests,
             jacobian(arm, rests[1].q, link=self._tool, representation='mixed')[3:],
-            trapezoid(max(int(np.ceil(duration / step)), 6)),
+            rounded(trapezoid(max(int(np.ceil(duration / step)), 6)), rounding / step),
             tables,
             1 / slowest,
             step,
@@ -205,6 +204,40 @@ def trapezoid(count: int) -> np.ndarray:
         t**2 / (2 * rise),
         np.where(t < 1 - rise, t - rise / 2, 1 - rise - (1 - t) ** 2 / (2 * rise)),
     ) / (1 - rise)
+
+
+def rounded(share: np.ndarray, count: float) -> np.ndarray:
+    """
+    Mean of a path parameter over the last `count` samples, which then rest at its end (k,).
+
+    A step of acceleration a becomes a ramp over these samples, of duration T: the jerk is a / T.
+    """
+    count = int(np.ceil(count - 1e-9))
+    if count < 2:
+        return share
+    padded = np.concatenate([np.zeros(count - 1), share, np.ones(count - 1)])
+    return np.convolve(padded, np.full(count, 1.0 / count), 'valid')
+
+
+def _shortest_trapezoid(arm, distance, slowest):
+    """
+    Duration of a trapezoid within the limits of the joints, and the time over which it is rounded.
+
+    :param distance: of the joints (joints,) [rad, m]; slowest: frequency of the first mode [Hz].
+    """
+    length, velocities = np.abs(distance), rate_limits(arm)
+    accelerations = np.minimum(acceleration_limits(arm), deceleration_limits(arm))
+    duration = max(
+        PEAK_TO_MEAN_VELOCITY / MAX_SPEED_SHARE * float((length / velocities).max()),
+        MIN_PERIODS / slowest,
+        float(np.sqrt(PEAK_ACCELERATION * length / accelerations).max()),
+        # rounded over a third of the duration at most, so that no two steps of acceleration add up
+        float(np.cbrt(3 * PEAK_ACCELERATION * length / jerk_limits(arm)).max()),
+    )
+    if not np.isfinite(velocities).any():
+        duration = max(duration, PERIODS_WITHOUT_LIMITS / slowest)
+    jerk = PEAK_ACCELERATION * length / duration**2 / jerk_limits(arm)
+    return duration, float(jerk.max())
 
 
 def _start_goal_pairs(arm, number):

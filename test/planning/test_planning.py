@@ -251,3 +251,34 @@ def test_bad_input_ends_in_a_line(arm, arguments, line):
 def test_nothing_to_be_shortest_under():
     with pytest.raises(frs.SettingError, match='^nothing limits this move: give a duration, or'):
         plan_move(rigid_arm(), [0.0], [1.0])
+
+
+@pytest.mark.parametrize(
+    'changes',
+    [
+        {'motor.acceleration': 5.0},
+        {'motor.acceleration': 9.0, 'motor.deceleration': 5.0},
+        {'motor.jerk': 60.0},
+    ],
+)
+def test_a_plan_keeps_the_limits_of_the_description(arm, changes):
+    arm = frs.with_parameters(arm, {'motor.effort': np.inf})
+    limited = frs.with_parameters(arm, changes)
+    plan = plan_move(limited, START, GOAL)
+    times = np.linspace(0.0, plan.duration, 20_000)
+    samples = plan.motion.samples(times)[:, :, 0]
+    speeds_up = samples[:, 2] * np.sign(samples[:, 1])
+    found = {
+        'motor.acceleration': speeds_up.max(),
+        'motor.deceleration': -speeds_up.min(),
+        'motor.jerk': np.abs(np.gradient(samples[:, 2], times)).max(),
+    }
+    for name, limit in changes.items():
+        assert found[name] <= 1.02 * limit, name  # the planner samples the path
+    binding = max(found[name] / limit for name, limit in changes.items())
+    assert binding > 0.9
+    with pytest.raises(frs.SettingError, match=f'the {[*changes][-1].split(".")[1]} of "motor"'):
+        plan_move(limited, START, GOAL, duration=0.6 * plan.duration)
+    if [*changes] == ['motor.acceleration']:  # the same limit as an argument
+        same = plan_move(arm, START, GOAL, limits=PlanLimits(acceleration=(5.0,)))
+        assert same.duration == plan.duration

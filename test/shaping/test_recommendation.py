@@ -147,6 +147,25 @@ def test_moves_stay_between_given_poses(arm):
         assert (speed <= 0.61 * np.array(limits)).all()
 
 
+@pytest.mark.parametrize('jerk', [None, 30.0, 400.0])
+def test_trial_moves_keep_the_limits_of_acceleration_and_jerk(arm, jerk):
+    changes = {'*.acceleration': 4.0, 'waist.deceleration': 2.0}
+    changes |= {} if jerk is None else {'*.jerk': jerk}
+    trials = ValidationMoves(frs.with_parameters(arm, changes), count=1, uncertainty=0.0)
+    plain = ValidationMoves(arm, count=1, uncertainty=0.0)
+    for k in (0, 3, 7):
+        move = trials._move(k)
+        assert (move.share[0], move.share[-1]) == (0.0, pytest.approx(1.0, abs=1e-12))
+        path = np.concatenate([np.zeros(4), move.share, np.ones(4)])
+        accelerations = np.diff(path, 2) / move.step**2
+        jerks = np.abs(np.diff(path, 3)).max() / move.step**3
+        way = np.abs(move.end - move.start)
+        largest = np.abs(accelerations).max() * way
+        assert (largest <= 1.01 * np.array([2.0, 4.0, 4.0])).all()
+        assert jerk is None or (jerks * way <= 1.01 * jerk).all()
+        assert len(move.share) > len(plain._move(k).share)
+
+
 def test_what_is_recommended_keeps_the_tolerance_in_moves_of_its_own(arm, best):
     """These moves are not those of the rule."""
     assert best.choice.follows and meets_tolerance(best.choice)
