@@ -262,6 +262,7 @@ def _read_limits(document, element, name, kind, limit, mimic):
         if limit[key] is not None and 0 <= limit[key] < MAX_VALUE
     }
     if JOINT_TYPES[kind].needs_limit:
+        _warn_of_missing_range(document, element, name)
         if limit['lower'] > limit['upper']:
             raise document.error(
                 element,
@@ -285,6 +286,17 @@ def _read_limits(document, element, name, kind, limit, mimic):
             )
         limits.update(lower=limit['lower'], upper=limit['upper'])
     return limits
+
+
+def _warn_of_missing_range(document, element, name):
+    given = only(document, {'limit': element.findall('limit')}, 'limit').attrib
+    missing = [key for key in ('lower', 'upper') if key not in given]
+    if missing and version_of(document.root) >= WITH_OPTIONAL_LIMITS:
+        document.warn(
+            document.line(element),
+            f'the <limit> of joint "{name}" has no {" and no ".join(missing)}, read as 0',
+            'Write both: ROS refuses the file without them from version 1.2 on',
+        )
 
 
 def _read_friction(dynamics):

@@ -154,17 +154,19 @@ class Motion:
         self, order: int, present: np.ndarray | None = None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """
-        Velocities (order 1) or accelerations (2) before and after each knot (k, n), from two on.
+        Velocities (order 1) or accelerations (2) before and after knots (k, n), k > 1.
 
         :param present: sample (3, n) before the first knot; None: as after it.
-        :returns: values before, values after, and the mean duration of the adjacent pieces (k,).
+        :returns: values before, values after, and the mean duration of the adjacent pieces (k,),
+            which is infinite at the first and the last knot.
         """
         columns = slice(order * self._n, (order + 1) * self._n)
         pieces, durations = self.tables[1:-1, :, columns], np.diff(self.knots)
         starts, ends = pieces[:, 0], pieces.sum(axis=1)
         first = starts[:1] if present is None else present[order][None]
-        before, after = np.vstack([first, ends]), np.vstack([starts, np.zeros_like(ends[:1])])
-        sides = np.concatenate([durations[:1], durations, durations[-1:]])
+        before = np.vstack([first, ends])
+        after = np.vstack([starts, self.tables[-1:, 0, columns]])
+        sides = np.concatenate([[np.inf], durations, [np.inf]])
         return before, after, (sides[1:] + sides[:-1]) / 2
 
     def sample(self, t: float) -> np.ndarray:

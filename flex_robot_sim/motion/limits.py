@@ -72,6 +72,8 @@ def _limits(arm, name):
 def refuse_curve_beyond_limits(arm: ArmModel, motion: Motion) -> None:
     """Raise SettingError if a Motion passes the stops, or exceeds a limit in one of its pieces."""
     refuse_curve_beyond_stops_and_velocities(arm, motion)
+    if not limits_accelerations(arm):
+        return
     _refuse_accelerations(arm, motion)
     _refuse_jerks(arm, motion)
 
@@ -95,8 +97,6 @@ def _refuse_accelerations(arm, motion):
     limits = np.array([acceleration_limits(arm), deceleration_limits(arm)])
     bounds = VELOCITY_MARGIN * limits
     lower = bounds.min(axis=0)
-    if not np.isfinite(lower).any():
-        return
     for k, j in np.argwhere(motion.max_accelerations(lower) > lower):
         found = signed_extremes(*motion.rates_of_piece(k, j))
         for verb, value, bound, limit in zip(
@@ -112,8 +112,6 @@ def _refuse_accelerations(arm, motion):
 
 def _refuse_jerks(arm, motion):
     limits = jerk_limits(arm)
-    if not np.isfinite(limits).any():
-        return
     jerks = motion.max_jerks(VELOCITY_MARGIN * limits)
     beyond = jerks > VELOCITY_MARGIN * limits
     if beyond.any():
@@ -125,22 +123,26 @@ def _refuse_jerks(arm, motion):
         )
 
 
-def limits_steps(arm: ArmModel) -> bool:
+def limits_accelerations(arm: ArmModel) -> bool:
     """Whether a joint has a limit of acceleration, deceleration or jerk."""
-    limits = acceleration_limits(arm), deceleration_limits(arm), jerk_limits(arm)
-    return bool(np.isfinite(limits).any())
+    return any(
+        min(joint.acceleration, joint.deceleration, joint.jerk) < np.inf
+        for joint in arm.description.joints
+    )
 
 
 def refuse_steps(arm: ArmModel, motion: Motion, present: np.ndarray | None = None) -> None:
     """
     Raise SettingError if velocity or acceleration jump between the pieces of a Motion.
 
-    A step counts as spread over half of each adjacent piece, and over MAX_STEP_TIME_S at most.
-    Points at short intervals are thus judged by their finite differences.
+    A step counts as spread over half of each adjacent piece, and over MAX_STEP_TIME_S at most, as
+    at the start and at the end. Points at short intervals are judged by finite differences.
 
     :param present: positions, velocities and accelerations before the motion (3, n); None: the
         motion into the first piece is unknown.
     """
+    if not limits_accelerations(arm):
+        return
     for order, limits, noun in (
         (1, acceleration_limits(arm), 'velocity'),
         (2, jerk_limits(arm), 'acceleration'),

@@ -20,7 +20,7 @@ from flex_robot_sim.motion.joint_motion import Motion
 from flex_robot_sim.motion.limits import (
     acceleration_limits,
     deceleration_limits,
-    limits_steps,
+    limits_accelerations,
     rate_limits,
     refuse_beyond_stops,
     refuse_curve_beyond_limits,
@@ -245,9 +245,10 @@ class Reference:
         return motion
 
     def _refuse_steps(self, plan, present, elapsed=0.0, first=None):
-        if limits_steps(self.arm):
-            motion = plan.pieces.motion(present, elapsed, first, shares_tables=False)
-            refuse_steps(self.arm, motion, present)
+        if limits_accelerations(self.arm):
+            # `plan` has checked all later ones
+            beginning = plan.pieces.first_two_pieces(present, elapsed, first)
+            refuse_steps(self.arm, beginning, present)
 
     def _joining_point(self, pieces, present, elapsed):
         """

@@ -160,6 +160,19 @@ class Interpolation:
         _refuse_unbounded(tables)
         return Motion.of_tables([elapsed, trajectory.times[first]], tables)
 
+    def first_two_pieces(
+        self, present: np.ndarray, elapsed: float, first: int | None = None
+    ) -> Motion:
+        """Beginning of `motion` that ends within it: the last table is that of the next piece."""
+        times = self.trajectory.times
+        if first is None:
+            first = bisect_right(times, elapsed)
+        tables = [
+            self.first_piece(present, elapsed, first).tables[:2],
+            self._tables[first + 2 : first + 4],
+        ]
+        return Motion.of_tables([elapsed, *times[first : first + 2]], np.concatenate(tables))
+
     def later_pieces(self, elapsed: float) -> Motion:
         """Return the motion after the next point; joints not in the trajectory are at 0."""
         first = bisect_right(self.trajectory.times, elapsed)
@@ -175,24 +188,19 @@ class Interpolation:
             )
 
     def motion(
-        self,
-        present: np.ndarray,
-        elapsed: float = 0.0,
-        first: int | None = None,
-        shares_tables: bool = True,
+        self, present: np.ndarray, elapsed: float = 0.0, first: int | None = None
     ) -> Motion:
         """
         Motion from the present reference through all later points.
 
         Points up to `elapsed` are past, also a point at time 0: the motion begins at the present
-        reference. It shares its tables with the previously returned motion, or has a copy of them.
-        Parameters as above.
+        reference. It shares its tables with the previously returned motion. Parameters as above.
         """
         times, start = self.trajectory.times, present[0]
         self.refuse_if_over(elapsed)
         if first is None:
             first = bisect_right(times, elapsed)
-        tables = self._tables[first:] if shares_tables else self._tables[first:].copy()
+        tables = self._tables[first:]
         tables[:2] = self.first_piece(present, elapsed, first).tables[:2]
         if self._idle and not (tables[-1, 0, self._idle] == start[self._idle]).all():
             tables[2:, 0, self._idle] = start[self._idle]

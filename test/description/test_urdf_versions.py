@@ -155,6 +155,17 @@ def test_effort_and_velocity_are_optional_from_version_1_2_on(number, count):
     assert sum('has no effort and no velocity' in warning for warning in warnings) == count
 
 
+@pytest.mark.parametrize('number, count', [('1.1', 0), ('1.2', 1)])
+def test_a_range_is_complete_from_version_1_2_on(number, count):
+    text = hinge('upper="1"', number=number, kind='revolute')
+    warnings = [line.split(': ', 1)[1] for line in read_description(text).warnings]
+    message = (
+        'the <limit> of joint "hinge" has no lower, read as 0. Write both: ROS refuses the file '
+        'without them from version 1.2 on.'
+    )
+    assert warnings.count(message) == count
+
+
 def test_limits_of_a_public_robot_change_nothing_but_the_limits():
     plain, limited = frs.load(UR5E), frs.load(edited(UR5E, with_limits))
     for array, other in zip(plain.arrays, limited.arrays):
