@@ -14,6 +14,7 @@ import flex_robot_sim as frs
 from flex_robot_sim.feedback.simulated_sensors import sensor_feedback
 from flex_robot_sim.model.payload import with_payload
 from flex_robot_sim.motion.joint_motion import Motion, minimum_jerk, minimum_jerk_motion, rest
+from flex_robot_sim.motion.reference import Reference
 from flex_robot_sim.motion.spline_path import SplinePaths
 from flex_robot_sim.motion.trajectory import Interpolation
 from flex_robot_sim.planning.rest_to_rest import PlanLimits, plan_move
@@ -275,6 +276,8 @@ def test_a_plan_keeps_the_limits_of_the_description(arm, changes):
     }
     for name, limit in changes.items():
         assert found[name] <= 1.02 * limit, name  # the planner samples the path
+    reference = Reference(limited)  # it accepts the trajectory
+    reference.follow(reference.plan(plan.trajectory(), 0.0), 0.0)
     binding = max(found[name] / limit for name, limit in changes.items())
     assert binding > 0.9
     with pytest.raises(frs.SettingError, match=f'the {[*changes][-1].split(".")[1]} of "motor"'):
