@@ -6,6 +6,7 @@ The samples are derivatives of SciPy's piecewise polynomials through the points 
 
 import numpy as np
 import pytest
+from project_files import ROOT
 from scipy.interpolate import BPoly
 
 import flex_robot_sim as frs
@@ -186,3 +187,21 @@ def test_a_stop_decelerates_within_the_limit():
     assert stop.times[-1] == pytest.approx(1.0 / 2.0)  # instead of 0.25 s
     slopes = np.diff(stop.velocities[:, 0]) / np.diff(stop.times)
     np.testing.assert_allclose(slopes, -2.0, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    'name, power, peak', [('acceleration', 2, 10 / np.sqrt(3)), ('jerk', 3, 60)]
+)
+def test_a_public_robot_with_a_limit_refuses_a_faster_move(name, power, peak):
+    text = (ROOT / 'test/data/robots/ur5e.urdf').read_text('utf-8')
+    one = frs.load(text.replace('<limit ', f'<limit {name}="9.0" '))
+    goal, still = [0.1, 0.2, 0.3, 0.2, 0.5, 0.1], [[0.0] * 6]
+    fastest = (peak * 0.5 / 9.0) ** (1 / power)
+    for factor in (1.0, 0.98):
+        reference = Reference(one)
+        points = Trajectory(one.joint_names, [factor * fastest], [goal], still, still)
+        if factor == 1.0:
+            reference.follow(reference.plan(points, 0.0), 0.0)
+            continue
+        with pytest.raises(frs.SettingError, match=r'"wrist_2_joint" .* more than its 9 rad/s'):
+            reference.follow(reference.plan(points, 0.0), 0.0)

@@ -8,6 +8,7 @@ from scipy.linalg import expm
 
 import flex_robot_sim as frs
 from flex_robot_sim.analysis.mode_table import mode_table
+from flex_robot_sim.motion.reference import Reference
 from flex_robot_sim.motion.trajectory import Trajectory
 from flex_robot_sim.shaping.set_point_stream import SetPointStream
 from flex_robot_sim.shaping.shaper_design import (
@@ -287,3 +288,23 @@ def test_a_stop_at_any_instant_comes_to_rest_within_the_stops_and_without_a_jump
         assert (stop.positions[0] <= near.max(axis=0) + 1e-3).all()
     with pytest.raises(SettingError, match='nothing moves that could be stopped'):
         shaper.stopped(now + 10.0)
+
+
+@pytest.mark.parametrize('kind', ['zv', 'zvd'])
+def test_a_controller_accepts_what_a_shaper_makes_of_a_motion_at_its_limits(arm, by_pose, kind):
+    start, goal, duration = np.array([0.0, 0.3, 1.0]), np.array([0.4, 0.8, 0.1]), 0.7
+    way, limits = np.abs(goal - start), {}
+    for j, name in enumerate(arm.joint_names):  # peaks of minimum jerk
+        limits[f'{name}.velocity'] = 15 / 8 * way[j] / duration
+        limits[f'{name}.acceleration'] = 10 / np.sqrt(3) * way[j] / duration**2
+        limits[f'{name}.jerk'] = 60 * way[j] / duration**3
+    limited = frs.with_parameters(arm, limits)
+    shaper = TrajectoryShaper(lambda end: by_pose(kind), 0.02, limited)
+    shaper.measured = dict(zip(arm.joint_names, start))
+    rest = [[0.0] * 3]
+    shaped: Any = shaper.shaped(Trajectory(arm.joint_names, [duration], [goal], rest, rest), 0.0)
+    reference = Reference(limited)
+    reference.position[:] = start
+    points = Trajectory(shaped.names, shaped.times, shaped.positions, shaped.velocities)
+    reference.follow(reference.plan(points, 0.0), 0.0)
+    assert reference.is_moving
