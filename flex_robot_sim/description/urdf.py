@@ -289,7 +289,7 @@ def _read_limits(document, element, name, kind, limit, mimic):
 
 
 def _warn_of_missing_range(document, element, name):
-    given = only(document, {'limit': element.findall('limit')}, 'limit').attrib
+    given = element.findall('limit')[0].attrib
     missing = [key for key in ('lower', 'upper') if key not in given]
     if missing and version_of(document.root) >= WITH_OPTIONAL_LIMITS:
         document.warn(

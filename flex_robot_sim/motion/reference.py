@@ -18,6 +18,7 @@ from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.motion.bumpless_transfer import return_motion
 from flex_robot_sim.motion.joint_motion import Motion
 from flex_robot_sim.motion.limits import (
+    MAX_STEP_TIME_S,
     acceleration_limits,
     deceleration_limits,
     limits_accelerations,
@@ -267,7 +268,9 @@ class Reference:
             if first == len(times):
                 break
             if first != previous:
-                share = self._share_of_limits(pieces.first_piece(present, elapsed, first))
+                share = self._share_of_limits(
+                    pieces.first_piece(present, elapsed, first), present[1]
+                )
                 if share < smallest_share:
                     smallest_share, best = share, first
                 if share <= 1.0:
@@ -289,18 +292,19 @@ class Reference:
             state = motion.sample(time - begin)
         return state
 
-    def _share_of_limits(self, piece):
-        """Return the largest velocity or acceleration of a one-piece Motion, over its limit."""
+    def _share_of_limits(self, piece, velocity):
+        """Largest rate of a one-piece Motion over its limit, also of its step from a velocity."""
         limits = rate_limits(self.arm)
-        max_accelerations = np.minimum(
-            acceleration_limits(self.arm), deceleration_limits(self.arm)
-        )
+        ups, downs = acceleration_limits(self.arm), deceleration_limits(self.arm)
         times = np.linspace(piece.knots[0], piece.knots[1], 5)[:-1]
-        accelerations = np.abs(piece.samples(times)[:, 2]).max(axis=0)
+        samples = piece.samples(times)
+        accelerations = np.abs(samples[:, 2]).max(axis=0)
+        step = np.abs(samples[0, 1] - velocity) / MAX_STEP_TIME_S
         return max(
             (piece.max_speeds() / limits).max(),
             (accelerations * JOIN_TIME_S / limits).max(),
-            (accelerations / max_accelerations).max(),
+            (accelerations / np.minimum(ups, downs)).max(),
+            (step / np.maximum(ups, downs)).max(),
         )
 
     def _report(self, identifier, state, reason=''):

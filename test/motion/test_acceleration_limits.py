@@ -4,6 +4,8 @@ Limits of acceleration, deceleration and jerk, against dense samples and closed 
 The samples are derivatives of SciPy's piecewise polynomials through the points of a trajectory.
 """
 
+from typing import Any
+
 import numpy as np
 import pytest
 from project_files import ROOT
@@ -183,7 +185,7 @@ def test_a_stop_decelerates_within_the_limit():
         shaper.shaped(points, 0.0)
     points = Trajectory(['a'], [0.7, 1.9], [[0.4], [1.0]], [[1.0], [0.0]], still)
     shaper.keep(shaper.shaped(points, 0.0))
-    stop = shaper.stopped(0.7)
+    stop: Any = shaper.stopped(0.7)
     assert stop.times[-1] == pytest.approx(1.0 / 2.0)  # instead of 0.25 s
     slopes = np.diff(stop.velocities[:, 0]) / np.diff(stop.times)
     np.testing.assert_allclose(slopes, -2.0, rtol=1e-9)
