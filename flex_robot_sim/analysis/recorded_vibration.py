@@ -1,43 +1,30 @@
 """
 Frequencies and damping of an arm from recorded vibration.
 
-Peaks of Welch's spectrum yield the frequencies. If a vibration decays undisturbed, as after a
-move, damped sinusoids are fitted to it. Otherwise, resonance curves, blurred by the window, are
-fitted to the spectrum. Both are least squares fits with standard deviations.
+The response to a sweep and the free vibration after a move or a push have methods of their own
+(swept_resonances.py, ring_down.py). Otherwise the arm is excited all the time. Then peaks of
+Welch's spectrum yield the frequencies, and resonance curves, blurred by the window, are fitted.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 from scipy import signal
-from scipy.optimize import curve_fit, least_squares
+from scipy.optimize import curve_fit
+
+from flex_robot_sim.analysis.resonance import Drift, Resonance
+from flex_robot_sim.analysis.ring_down import ring_down
+from flex_robot_sim.analysis.swept_resonances import find_sweep, swept_resonances
 
 SEGMENTS = 8  # segments of the spectrum, overlapping by half
 MIN_PEAK_RATIO = 8.0  # power of a resonance over its surroundings
 MIN_SIDE_LINES = 12  # lines of the spectrum to either side that are its surroundings
 MIN_FLANK_RATIO = 12.0  # power of a resonance over the flank of a larger one
 MAX_POWER_RATIO = 1e4  # power of the largest resonance over that of the least
-MIN_DECAY = 1.6  # amplitude ratio for which MIN_EXPLAINED_VARIANCE suffices
-MIN_RISING_DECAY = 6.0  # amplitude ratio if the vibration rises again later
-MIN_CYCLES = 4  # of a decay
-MIN_EXPLAINED_VARIANCE = 0.95  # explained by a fit of a decay
-MAX_RESIDUAL_RATIO = 0.1  # residual amplitude over log decay, for decays below MIN_DECAY
-MAX_ENVELOPE_STD = 0.4  # deviation of the logarithm of the envelope from a line
 MAX_RELATIVE_STD = 0.05  # of the frequency of a resonance
 MAX_TILT = 4.0  # exponent of frequency in the tilt of a resonance
 MAX_MODES = 4
 MAX_DAMPING_RATIO = 0.3  # of a resonance
-
-
-class Resonance(NamedTuple):
-    """A mode, with standard deviations."""
-
-    frequency: float  # natural                                                  [Hz]
-    frequency_deviation: float
-    ratio: float  # damping ratio
-    ratio_deviation: float
-    size: float  # amplitude, over that of the largest mode
-    way: str  # 'decay' or 'spectrum'
 
 
 class Spectrum(NamedTuple):
@@ -47,39 +34,58 @@ class Spectrum(NamedTuple):
     power: np.ndarray  # (k,)                                                   [1/Hz]
 
 
+class RecordedModes(NamedTuple):
+    """Modes in a recording, its spectrum, and the part of it that shows the modes."""
+
+    resonances: list[Resonance]  # largest first
+    spectrum: Spectrum
+    begin: float  # after the first sample                                           [s]
+    end: float  # [s]
+    drift: Drift | None  # of a frequency in this part
+
+
 def resonances(rate: float, samples: np.ndarray) -> tuple[list[Resonance], Spectrum]:
     """Resonances, largest first, and Spectrum of samples (k, n), any units, at a rate [Hz]."""
+    return recorded_modes(rate, samples)[:2]
+
+
+def recorded_modes(rate: float, samples: np.ndarray) -> RecordedModes:
+    """Return the RecordedModes in samples (k, n), any units, at a rate [Hz]."""
     samples = signal.detrend(np.asarray(samples, float), axis=0)
     stds = samples.std(axis=0)
     is_moving = stds > 1e-9 * max(stds.max(initial=0.0), 1e-300)
     if not is_moving.any():
-        return [], Spectrum(np.zeros(0), np.zeros(0))
+        return RecordedModes([], Spectrum(np.zeros(0), np.zeros(0)), 0.0, 0.0, None)
     samples = samples[:, is_moving] / stds[is_moving]
     length = max(64, 2 * len(samples) // (SEGMENTS + 1))
     frequencies, power = signal.welch(samples, rate, nperseg=min(length, len(samples)), axis=0)
     spectrum = Spectrum(frequencies[1:], power[1:].sum(axis=1))
-    resonances_found: list[Resonance] = []
-    # segments are too short for few periods: search decays in the full spectrum as well
-    for searched in (spectrum, _full_spectrum(rate, samples)):
-        for peak in _peaks(searched):
-            resonance = _resonance_by_decay(rate, samples, searched.frequencies[peak])
-            if resonance is None and searched is spectrum:
-                resonance = _resonance_by_spectrum(peak, spectrum)
-            if resonance is not None and not any(
-                _is_flank(resonance, other, searched) for other in resonances_found
-            ):
-                resonances_found.append(resonance)
-    largest = max((resonance.size for resonance in resonances_found), default=1.0)
-    resonances_found = [
-        resonance._replace(size=resonance.size / largest) for resonance in resonances_found
-    ]
-    return sorted(resonances_found, key=lambda resonance: -resonance.size)[:MAX_MODES], spectrum
+    begin, end, drift = 0.0, len(samples) / rate, None
+    sweep = find_sweep(rate, samples)
+    if sweep is not None:
+        found = swept_resonances(rate, samples, sweep)
+    else:
+        free = ring_down(rate, samples)
+        if free is not None:
+            found, begin, end, drift = free
+        else:
+            found = _by_spectrum(spectrum)
+    largest = max((resonance.size for resonance in found), default=1.0)
+    found = [resonance._replace(size=resonance.size / largest) for resonance in found]
+    found.sort(key=lambda resonance: -resonance.size)
+    return RecordedModes(found[:MAX_MODES], spectrum, begin, end, drift)
 
 
-def _full_spectrum(rate, samples):
-    """Return the spectrum of all samples at once, with the finest resolution and most noise."""
-    frequencies, power = signal.periodogram(samples, rate, 'hann', axis=0)
-    return Spectrum(frequencies[1:], power[1:].sum(axis=1))
+def _by_spectrum(spectrum):
+    """Return the resonances of an arm that is excited all the time."""
+    found: list[Resonance] = []
+    for peak in _peaks(spectrum):
+        resonance = _resonance_by_spectrum(peak, spectrum)
+        if resonance is not None and not any(
+            _is_flank(resonance, other, spectrum) for other in found
+        ):
+            found.append(resonance)
+    return found
 
 
 def _is_flank(resonance, other, spectrum):
@@ -122,153 +128,6 @@ def _quartile(values):
     below, share = int(rank), rank % 1
     low, high = np.partition(values, (below, below + 1))[below : below + 2]
     return low + (high - low) * share if share < 0.5 else high - (high - low) * (1 - share)
-
-
-def _resonance_by_decay(rate, samples, f):
-    """Return the resonance near a frequency from a decaying vibration, or None."""
-    low, high = 0.6 * f, min(1.6 * f, 0.45 * rate)
-    if not high > 1.1 * f or len(samples) < 60:
-        return None
-    band = _Band(rate, low, high)
-    filtered = band.filtered(samples)
-    x = filtered[:, int(np.argmax(filtered.std(axis=0)))]
-    cycle = max(int(round(rate / f)), 2)
-    envelope = np.convolve(np.abs(signal.hilbert(x)), np.ones(cycle) / cycle, 'same')
-    # without the excitation, and without filter transients at the ends
-    start = int(np.argmax(envelope[: max(len(envelope) - MIN_CYCLES * cycle, 1)])) + cycle
-    initial = envelope[min(start, len(envelope) - 1)]
-    # until it falls below the floor; otherwise to the end
-    for floor in (max(np.percentile(envelope, 5) * 2, 0.02 * initial), 0.02 * initial):
-        below_floor = np.flatnonzero(envelope[start:] < floor)
-        end = min(start + int(below_floor[0]) if below_floor.size else len(x), len(x) - cycle)
-        if end - start >= MIN_CYCLES * cycle:
-            resonance = _decay_fit(
-                rate, x, envelope, slice(start, end), cycle, (low, f, high), band
-            )
-            if resonance is not None:
-                return resonance
-    return None
-
-
-def _decay_fit(rate, x, envelope, rows, cycle, span, band):
-    """Return the resonance of a damped sinusoid fitted to rows of a signal, or None."""
-    low, f, high = span
-    t, y = np.arange(rows.stop - rows.start) / rate, x[rows]
-    level = np.log(np.maximum(envelope[rows], 1e-300))
-    slope = np.polyfit(t, level, 1)
-    if np.std(level - np.polyval(slope, t)) > MAX_ENVELOPE_STD:
-        return None  # a cheap check before the slow fit
-    initial_decay = max(-slope[0], 1e-3 / t[-1])
-
-    # the sinusoid passes the same filter, ends included; the response of this filter from 8 cycles
-    # later is 1e-8
-    before, after = min(4 * cycle, rows.start), min(rows.stop + 8 * cycle, len(x))
-    sinusoid = _SinusoidFit(
-        y, np.arange(-before, after - rows.start) / rate, slice(before, before + y.size), band
-    )
-    fit = least_squares(
-        sinusoid.residuals,
-        [initial_decay, 2 * np.pi * f],
-        sinusoid.slopes,
-        x_scale=[max(initial_decay, 0.1), f],
-        bounds=([0.0, 2 * np.pi * low], [np.inf, 2 * np.pi * high]),
-    )
-    sigma, damped_rate = fit.x
-    residual_share, decay = (fit.fun @ fit.fun) / (y @ y), np.exp(sigma * t[-1])
-    # in continuing noise, the envelope may fall by chance and rise again
-    rises_again = envelope[rows.stop : len(x) - cycle].max(initial=0.0) > (
-        1.5 * envelope[rows.stop - 1]
-    )
-    if (
-        rises_again
-        and decay < MIN_RISING_DECAY
-        or residual_share
-        > (
-            1 - MIN_EXPLAINED_VARIANCE
-            if decay > MIN_DECAY
-            else (MAX_RESIDUAL_RATIO * np.log(decay)) ** 2
-        )
-    ):
-        return None
-    natural = np.hypot(sigma, damped_rate)
-    covariance = _covariance(fit.jac, fit.fun, cycle)
-    to_natural = np.array([sigma, damped_rate]) / natural
-    to_ratio = np.array([damped_rate**2, -sigma * damped_rate]) / natural**3
-    deviation = np.sqrt(max(to_natural @ covariance @ to_natural, 0.0)) / (2 * np.pi)
-    resonance = Resonance(
-        natural / (2 * np.pi),
-        deviation,
-        sigma / natural,
-        np.sqrt(max(to_ratio @ covariance @ to_ratio, 0.0)),
-        float(envelope[rows.start]),
-        'decay',
-    )
-    return resonance if _is_accurate(resonance) else None
-
-
-class _Band:
-    """Zero-phase band-pass filter: `sosfiltfilt`, prepared for repeated use."""
-
-    def __init__(self, rate, low, high):
-        """Pass the band between two frequencies [Hz], for samples at a rate [Hz]."""
-        self._sections = signal.butter(2, [low, high], 'bandpass', fs=rate, output='sos')
-        # steady state for a constant signal; computing it takes half of the time
-        self._constant = signal.sosfilt_zi(self._sections)[..., None]
-        self._edge = 3 * (
-            2 * len(self._sections)
-            + 1
-            - int(min((self._sections[:, 2] == 0).sum(), (self._sections[:, 5] == 0).sum()))
-        )
-
-    def filtered(self, samples):
-        """Return the filtered samples (k, n)."""
-        # odd extension at both ends reduces transients
-        n = self._edge
-        begin = 2 * samples[:1] - samples[n:0:-1]
-        end = 2 * samples[-1:] - samples[-2 : -n - 2 : -1]
-        extended = np.concatenate([begin, samples, end])
-        for _ in range(2):
-            state = self._constant * extended[:1]
-            extended = signal.sosfilt(self._sections, extended, 0, state)[0][::-1]
-        return extended[n:-n]
-
-
-class _SinusoidFit:
-    """Least squares problem of a filtered damped sinusoid and a signal."""
-
-    def __init__(self, values, times, rows, band):
-        """Store the values of a signal at `rows` of `times`, and the band-pass filter."""
-        self._signal, self._times, self._rows, self._band = values, times, rows, band
-
-    def residuals(self, p):
-        """Return the residuals of the best sinusoid with p, decay and rate [1/s]."""
-        sigma, rate = p
-        t = self._times
-        shape = np.exp(-sigma * t)[:, None] * np.column_stack([np.cos(rate * t), np.sin(rate * t)])
-        # derivatives need the product with t; filter both at once
-        self._filtered = self._band.filtered(np.hstack([shape, t[:, None] * shape]))[self._rows]
-        self._q, self._r = np.linalg.qr(self._filtered[:, :2])
-        self._projection = self._q.T @ self._signal
-        self._parameters, self._error = p.copy(), self._q @ self._projection - self._signal
-        return self._error
-
-    def slopes(self, p):
-        """Return the derivatives of `residuals`, (samples, 2), by variable projection."""
-        if not np.array_equal(self._parameters, p):
-            self.residuals(p)
-        across, along = self._filtered[:, 2:].T
-        a, b = np.linalg.solve(self._r, self._projection)
-        moved = np.column_stack([-a * across - b * along, b * across - a * along])
-        moved -= self._q @ (self._q.T @ moved)
-        c, s = across @ self._error, along @ self._error
-        return moved - self._q @ np.linalg.solve(self._r.T, [[-c, -s], [-s, c]])
-
-
-def _covariance(jacobian, residual, cycle):
-    """Return the covariance of a fit; one filtered residual per half cycle is independent."""
-    freedom = max(residual.size - 4, 1)
-    variance = residual @ residual / freedom * max(cycle / 2, 1.0)
-    return np.linalg.pinv(jacobian.T @ jacobian) * variance
 
 
 def _resonance_by_spectrum(peak, spectrum):

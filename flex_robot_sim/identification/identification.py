@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flex_robot_sim.analysis.recorded_vibration import Resonance
+from flex_robot_sim.analysis.resonance import Resonance
 from flex_robot_sim.identification.fit import Fit
 from flex_robot_sim.identification.imu import imu_channel
 from flex_robot_sim.identification.prediction import Setup

@@ -15,7 +15,8 @@ from scipy.ndimage import uniform_filter1d
 from scipy.signal import welch
 
 from flex_robot_sim.analysis.natural_modes import modes
-from flex_robot_sim.analysis.recorded_vibration import Resonance, resonances
+from flex_robot_sim.analysis.recorded_vibration import resonances
+from flex_robot_sim.analysis.resonance import Resonance
 from flex_robot_sim.identification.bench_parameters import is_gauge
 from flex_robot_sim.identification.fit import Problem, processors, solve
 from flex_robot_sim.identification.imu import imu_channel

@@ -5,7 +5,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from flex_robot_sim.analysis.mode_table import excited_modes
-from flex_robot_sim.analysis.recorded_vibration import Resonance, resonances
+from flex_robot_sim.analysis.recorded_vibration import resonances
+from flex_robot_sim.analysis.resonance import Resonance
 from flex_robot_sim.control.controller_settings import ControllerSettings
 from flex_robot_sim.control.joint_controller import JointController
 from flex_robot_sim.model.arm_model import ArmModel

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 from refusals import refusal
-from scipy.signal import butter, cont2discrete, lfilter, sosfiltfilt
+from scipy.signal import cont2discrete, lfilter
 
-from flex_robot_sim.analysis.recorded_vibration import _Band, _quartile, resonances
+from flex_robot_sim.analysis.recorded_vibration import _quartile, resonances
 from flex_robot_sim.shaping.vibration_log import read_samples
 from flex_robot_sim.util.exceptions import UsageError
 
@@ -32,11 +32,10 @@ def test_a_decay_gives_frequency_and_damping_within_their_deviations(frequency, 
         assert first.way == 'decay'
         assert first.frequency == pytest.approx(frequency, rel=max(0.001, 0.2 * ratio))
         assert first.ratio == pytest.approx(ratio, abs=4 * first.ratio_deviation)
-        # the fit uses only the filtered vibration above the noise, which costs some accuracy
-        assert first.ratio_deviation < 3 * least
+        # the change of the fit with its begin may add to the deviation
+        assert first.ratio_deviation < 4 * least
         misses += [abs(first.frequency - frequency) / first.frequency_deviation]
-    # most lie within two standard deviations; the filter shifts strongly damped ones a little
-    assert np.median(misses) < 2.5
+    assert np.median(misses) < 1.5
 
 
 @pytest.mark.long(after=1)
@@ -87,7 +86,7 @@ def test_a_decay_with_few_periods_or_little_damping_is_found():
 
 @pytest.mark.parametrize('sums', [0, 1, 2])
 def test_short_noise_and_drift_contain_no_vibration(sums):
-    for seed in range(25):
+    for seed in range(8):
         rng = np.random.default_rng(seed)
         samples = rng.normal(size=(int(10 ** rng.uniform(2.2, 3.6)), 1 + seed % 3))
         for _ in range(sums):
@@ -103,26 +102,16 @@ def test_two_modes_are_both_found():
 
 @pytest.mark.parametrize('columns', [1, 3])
 def test_noise_and_drift_contain_no_vibration(columns):
-    for seed in range(20):
+    for seed in range(6):
         noise = np.random.default_rng(seed).normal(size=(4000, columns))
         assert resonances(RATE, noise)[0] == []
         assert resonances(RATE, np.cumsum(noise, axis=0))[0] == []
 
 
-@pytest.mark.parametrize('count', [60, 61, 700])
-def test_prepared_filters_equal_single_calls_of_scipy(count):
-    samples = np.random.default_rng(count).normal(size=(count, 3)).cumsum(axis=0)
-    sections = butter(2, [3.0, 8.0], 'bandpass', fs=RATE, output='sos')
-    np.testing.assert_allclose(
-        _Band(RATE, 3.0, 8.0).filtered(samples),
-        sosfiltfilt(sections, samples, axis=0),
-        rtol=1e-12,
-        atol=1e-12,
-    )
+def test_the_quartile_equals_that_of_numpy():
+    values = np.random.default_rng(0).normal(size=12)
     for few in range(2, 12):  # the quarter falls on a sample, or between two
-        assert _quartile(samples[:few, 0]) == pytest.approx(
-            np.percentile(samples[:few, 0], 25), rel=1e-14
-        )
+        assert _quartile(values[:few]) == pytest.approx(np.percentile(values[:few], 25), rel=1e-14)
 
 
 def test_a_constant_sensor_contains_no_vibration():

@@ -1,0 +1,199 @@
+"""
+Modes of a ring-down, the free vibration after a move or a push.
+
+The search finds the end of the move (move_end.py) and the number of modes (mode_selection.py). A
+least squares fit of all modes at once yields frequencies and damping. Their standard deviations
+come from the residual and from the change of the fit if it begins later.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import signal
+from scipy.ndimage import uniform_filter1d
+
+from flex_robot_sim.analysis.damped_sinusoids import SinusoidFit, covariance, fit_sinusoids
+from flex_robot_sim.analysis.move_end import FreeVibration, decays_free, find_free_vibration
+from flex_robot_sim.analysis.resonance import Drift, Resonance
+
+MIN_SAMPLES_PER_PERIOD = 6.0  # of the fastest vibration, after thinning
+MIN_THINNED_SAMPLES = 300
+UNTHINNED_SHARE = 0.999  # of the energy above noise
+FLOOR_FACTOR = 3.0  # power above noise, over its median
+FILTER_LENGTH = 12  # of the low-pass filter, in thinned samples
+MIN_NOISE = 0.01  # over the standard deviation of a signal
+START_MARGIN = 0.25  # after the end of the move, in periods of the largest mode
+LATER_START = 0.5  # of the second fit, over the time constant of the decay
+MAX_LATER_STD = 0.2  # of the later fit, over the bandwidth
+MAX_CHANCE = 4.0  # variance of a change, above which it is no chance
+MIN_DRIFT = 0.01  # change of a frequency that is reported, relative
+MAX_DAMPING_RATIO = 0.3
+MIN_RELATIVE_STD = 5e-5  # of a frequency: clocks, large amplitudes
+MAX_RELATIVE_STD = 0.03  # of a frequency
+MAX_WIDTH_STD = 0.4  # of a frequency, over decay rate or one over duration: energy above noise
+MAX_RATIO_STD = 0.5  # of a damping ratio, relative
+SPREAD, SPREAD_MODES = 0.07, 3  # modes within this share of a frequency that are one, which drifts
+MIN_SIZE = 0.03  # amplitude over that of the largest mode
+
+
+class RingDown(NamedTuple):
+    """Modes of a free vibration and the rows of the recording that show it."""
+
+    resonances: list[Resonance]  # largest first
+    begin: float  # of the free vibration, after the first sample                   [s]
+    end: float  # [s]
+    drift: Drift | None
+
+
+def ring_down(rate: float, samples: np.ndarray) -> RingDown | None:
+    """Return the RingDown with most energy in samples (k, n) at a rate [Hz], or None."""
+    rate, samples, delay = thinned(rate, samples / _noise(samples))
+    found = find_free_vibration(rate, samples)
+    if found is None:
+        return None
+    modes, drift = _modes(rate, samples, found)
+    if not modes:
+        return None
+    return RingDown(modes, found.begin / rate + delay, found.end / rate + delay, drift)
+
+
+def _noise(samples):
+    """Return the standard deviation (n,) of white noise, at least a share of that of samples."""
+    power = signal.periodogram(samples, 1.0, 'hann', axis=0)[1]
+    floor = np.median(power[len(power) // 2 :], axis=0) / np.log(2)  # median of chi square
+    return np.maximum(np.sqrt(floor / 2), MIN_NOISE * samples.std(axis=0))
+
+
+def thinned(rate: float, samples: np.ndarray) -> tuple[float, np.ndarray, float]:
+    """Return rate [Hz], samples and delay [s] without frequencies that hold only noise."""
+    power = signal.periodogram(samples, rate, 'hann', axis=0)[1].sum(axis=1)[1:]
+    power = uniform_filter1d(power, max(len(power) // 200, 9))
+    floor = np.median(power[-len(power) // 4 :])
+    excess = np.cumsum(np.maximum(power - FLOOR_FACTOR * floor, 0.0))
+    fastest = np.searchsorted(excess, UNTHINNED_SHARE * excess[-1]) + 1
+    fastest *= rate / len(samples)
+    factor = int(
+        min(rate / (MIN_SAMPLES_PER_PERIOD * fastest), len(samples) / MIN_THINNED_SAMPLES)
+    )
+    if factor < 2:
+        return rate, samples, 0.0
+    low_pass = signal.firwin(FILTER_LENGTH * factor + 1, 0.8 / factor)[:, None]
+    kept = signal.oaconvolve(samples, low_pass, 'valid', axes=0)[::factor]
+    return rate / factor, kept, FILTER_LENGTH * factor / 2 / rate
+
+
+def _modes(rate, samples, found: FreeVibration):
+    """Return the resonances of a free vibration, largest first, and its Drift or None."""
+    fit = found.fit
+    if found.begin:
+        largest = int(np.argmax(fit.amplitudes / np.maximum(fit.decay, 1e-9)))
+        begin = found.begin + int(START_MARGIN * 2 * np.pi * rate / fit.rate[largest])
+    else:
+        begin = 0
+    part = samples[begin : found.end]
+    times = np.arange(len(part)) / rate
+    fit = fit_sinusoids(times, part, fit.decay, fit.rate)
+    scale = np.maximum(fit.residual.std(axis=0), 1e-3 * fit.residual.std())
+    fit = fit_sinusoids(times, part / scale, fit.decay, fit.rate)
+    variances, drift = _with_scatter(fit, part / scale, covariance(fit, part / scale))
+    sizes = np.sqrt(
+        [
+            ((fit.coefficients[[row, fit.decay.size + row]] * scale) ** 2).sum()
+            for row in range(fit.decay.size)
+        ]
+    )
+    modes = [
+        resonance
+        for row in range(fit.decay.size)
+        if found.is_confirmed[row]
+        and decays_free(fit, row)
+        and (resonance := _resonance(fit, row, variances, sizes)) is not None
+    ]
+    is_mode = found.is_confirmed & (fit.decay < MAX_DAMPING_RATIO * fit.rate)
+    modes, spread = _merged(modes, fit, sizes, is_mode)
+    return sorted(modes, key=lambda mode: -mode.size), spread or drift
+
+
+def _merged(modes, fit, sizes, is_mode):
+    """
+    Return modes, with one for several that overlap the largest one, and the Drift or None.
+
+    The sum of overlapping modes imitates a frequency that changes.
+    """
+    largest = int(np.argmax(sizes))
+    distance = np.abs(fit.rate - fit.rate[largest])
+    near = (distance < SPREAD * fit.rate[largest]) & (sizes > MIN_SIZE * sizes[largest])
+    overlaps = near & (distance > 0.0) & (distance < fit.decay + fit.decay[largest])
+    if not overlaps.any() and near.sum() < SPREAD_MODES or not is_mode[largest]:
+        return modes, None
+    natural = np.hypot(fit.decay, fit.rate)
+    low, high = (choice(natural[near]) / (2 * np.pi) for choice in (np.min, np.max))
+    ratios = (fit.decay / natural)[near]
+    whole = Resonance(
+        float(low + high) / 2,
+        float(high - low) / 2,
+        float(fit.decay[largest] / natural[largest]),
+        float(ratios.max()),
+        float(sizes[largest]),
+        'decay',
+    )
+    apart = [mode for mode in modes if not low <= mode.frequency <= high]
+    return [whole, *apart], Drift(float(low), float(high))
+
+
+def _with_scatter(fit: SinusoidFit, samples, first):
+    """
+    Return the covariance with the change of a fit that begins later, if it is no chance.
+
+    Also return the Drift of the largest mode, or None.
+    """
+    m = fit.decay.size
+    largest = int(np.argmax(fit.amplitudes))
+    period = 2 * np.pi / fit.rate[largest]
+    shift = max(period, min(fit.times[-1] / 4, LATER_START / max(fit.decay[largest], 1e-9)))
+    row = int(shift / (fit.times[1] - fit.times[0])) + 1
+    if len(samples) - row < 6 * m + 10:
+        return first, None
+    later = fit_sinusoids(fit.times[row:], samples[row:], fit.decay, fit.rate)
+    second = covariance(later, samples[row:])
+    change = np.concatenate([later.decay - fit.decay, later.rate - fit.rate])
+    expected = np.maximum(np.diag(second) - np.diag(first), 0.0)
+    # of a fit that begins later, the variance is that of the first one and of the change
+    beyond = np.maximum(change**2 - MAX_CHANCE * expected, 0.0)
+    width = np.maximum(fit.decay, 1 / fit.times[-1])
+    is_determined = np.sqrt(np.diag(second)) < MAX_LATER_STD * np.concatenate([width, width])
+    column = m + largest
+    drifts = beyond[column] > 0.0 and abs(change[column]) > MIN_DRIFT * fit.rate[largest]
+    drift = Drift(*sorted(float(one.rate[largest] / (2 * np.pi)) for one in (fit, later)))
+    return first + np.diag(np.where(is_determined, beyond, 0.0)), drift if drifts else None
+
+
+def _resonance(fit, row, variances, sizes):
+    """Return the Resonance of a sinusoid, or None if the recording does not determine it."""
+    m = fit.decay.size
+    sigma, rate = fit.decay[row], fit.rate[row]
+    block = variances[np.ix_([row, m + row], [row, m + row])]
+    natural = np.hypot(sigma, rate)
+    to_natural = np.array([sigma, rate]) / natural
+    to_ratio = np.array([rate**2, -sigma * rate]) / natural**3
+    deviation = np.hypot(
+        np.sqrt(max(to_natural @ block @ to_natural, 0.0)), MIN_RELATIVE_STD * natural
+    )
+    ratio_deviation = np.sqrt(max(to_ratio @ block @ to_ratio, 0.0))
+    width = max(sigma, 1 / fit.times[-1])
+    if not (
+        deviation < MAX_RELATIVE_STD * natural
+        and deviation < MAX_WIDTH_STD * width
+        and 0.0 < sigma / natural < MAX_DAMPING_RATIO
+        and ratio_deviation < MAX_RATIO_STD * sigma / natural
+        and sizes[row] > MIN_SIZE * sizes.max()
+    ):
+        return None
+    return Resonance(
+        float(natural / (2 * np.pi)),
+        float(deviation / (2 * np.pi)),
+        float(sigma / natural),
+        float(ratio_deviation),
+        float(sizes[row]),
+        'decay',
+    )
