@@ -12,7 +12,8 @@ from flex_robot_sim.util.xacro_arguments import xacro_arguments
 
 EXIT_NO_RESONANCE = 1  # exit code
 LOG_DEVIATION_FACTOR = 2.0  # standard deviations of a fitted frequency
-MIN_LOG_UNCERTAINTY = 0.05  # relative, of frequencies from a log
+MIN_LOG_UNCERTAINTY = 0.05  # relative, of frequencies from a ring-down or a sweep
+MIN_SPECTRUM_UNCERTAINTY = 0.1  # relative, of frequencies from a spectrum
 CURVE_POINTS = 400  # of a sensitivity curve
 
 
@@ -79,7 +80,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         '--uncertainty',
         type=float,
         help='share by which frequencies may be off (default: 0.1; of a log '
-        f'{LOG_DEVIATION_FACTOR:g} deviations of the fit, at least {MIN_LOG_UNCERTAINTY:g})',
+        f'{LOG_DEVIATION_FACTOR:g} standard deviations, at least {MIN_LOG_UNCERTAINTY:g}, or '
+        f'{MIN_SPECTRUM_UNCERTAINTY:g} without ring-down and sweep)',
     )
     parser.add_argument(
         '--tolerance',
@@ -249,21 +251,27 @@ def _servo(arguments, arm):
 
 def _from_log(arguments):
     """Return summary, cases, candidates, row of the best one, and the spectrum, of a recording."""
-    from flex_robot_sim.analysis.recorded_vibration import resonances
+    from flex_robot_sim.analysis.recorded_vibration import recorded_modes
+    from flex_robot_sim.shaping.log_checks import check_modes
     from flex_robot_sim.shaping.shaper_comparison import ModeCase, compare_shapers
     from flex_robot_sim.shaping.vibration_log import read_samples
 
     if arguments.pose or arguments.payload or arguments.servo:
         raise UsageError('--pose, --payload and --servo are about a URDF.')
     with show_progress('reading'):
-        rate, samples, names, notes = read_samples(arguments.log, arguments.column, arguments.rate)
+        log = read_samples(arguments.log, arguments.column, arguments.rate)
+    rate, samples, names, notes = log
     with show_progress('looking for resonances'):
-        found, spectrum = resonances(rate, samples)
+        modes = recorded_modes(rate, samples)
+    notes = [*notes, *check_modes(arguments.log, log, modes)]
+    found, spectrum = modes.resonances, modes.spectrum
     uncertainty = arguments.uncertainty
     if uncertainty is None:
         uncertainty = max(
             [
-                MIN_LOG_UNCERTAINTY,
+                MIN_SPECTRUM_UNCERTAINTY
+                if any(resonance.way == 'spectrum' for resonance in found)
+                else MIN_LOG_UNCERTAINTY,
                 *(
                     LOG_DEVIATION_FACTOR * resonance.frequency_deviation / resonance.frequency
                     for resonance in found
@@ -279,6 +287,7 @@ def _from_log(arguments):
         'uncertainty': uncertainty,
         'tolerance': arguments.tolerance,
         'allowed_vibration': arguments.allowed,
+        'free_vibration': [modes.begin, modes.end],
         'resonances': [resonance._asdict() for resonance in found],
         'shapers': [],
         'recommended': None,
