@@ -17,6 +17,9 @@ Residual vibration of an arm with shapers, feedback, plans and learning, and the
 | `lqg_settling_periods` | from the end of the reference until the tip stays within 2 % |
 | `planned_residual` | of the tip after a planned move, over that of minimum jerk; with a servo |
 | `learning` | tip error after 5 and 15 trials over that of the first one |
+| `logs_whole` | of 16 logs with a move, of arms in MuJoCo: modes found within 1 % |
+| `deviations_covered` | of 200 logs with a move: share of modes within 2 standard deviations |
+| `sweep_left` | of 24 sweeps with two modes: frequencies, and shapers that exceed their claim |
 
 Each part of PARTS has two functions: one of `quick` that returns the figures, and one that formats
 them as lines.
@@ -34,7 +37,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import expm
 
-from benchmarks import bench_moves
+from benchmarks import bench_moves, logs_whole, modal_logs
 from benchmarks import control_feedback as feedback
 from benchmarks.shaped_moves import DESIGNS, recommended, residuals, summed
 from flex_robot_sim.analysis.mode_table import ModeTable
@@ -235,6 +238,9 @@ PARTS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
     'lqg_settling_periods': (feedback.lqg_settling_periods, _nested_text),
     'planned_residual': (feedback.planned_residual, _nested_text),
     'learning': (feedback.learning, _nested_text),
+    'logs_whole': (logs_whole.logs_whole, logs_whole.as_lines),
+    'deviations_covered': (modal_logs.deviations_covered, modal_logs.deviations_lines),
+    'sweep_left': (modal_logs.sweep_left, modal_logs.sweep_lines),
 }
 DRAWN = 'nominal_residual', 'robust_residual', 'servo_residual'  # of moves at random
 

@@ -67,3 +67,26 @@ def test_every_turn_of_the_bench_can_be_planned(benchmark, row):
     start, end, duration = benchmark.bench_moves.MOVES[row]
     angles = benchmark.bench_moves.turns(start, end, duration)['planned']
     assert angles[0] == start and angles[-1] == pytest.approx(end, abs=1e-9)
+
+
+def test_modes_are_found_in_logs_with_the_move(benchmark):
+    pytest.importorskip('mujoco')
+    found = benchmark.PARTS['logs_whole'][0](True)
+    assert found['found'] == found['logs'] == 4
+    assert found['second_found'] == found['second_modes']
+    assert dict(benchmark.PARTS['logs_whole'][1](found))
+
+
+def test_standard_deviations_of_modes_are_those_of_their_errors(benchmark):
+    found = benchmark.PARTS['deviations_covered'][0](True)
+    assert found['with_modes'] == found['logs'] and found['false_modes'] <= 1
+    # 95 % of about 50; fewer than 88 % have a probability of 2 %
+    assert found['frequencies_within_2'] >= 0.88 and found['ratios_within_2'] >= 0.88
+    assert dict(benchmark.PARTS['deviations_covered'][1](found))
+
+
+def test_shapers_for_sweeps_leave_no_more_than_they_claim(benchmark):
+    found = benchmark.PARTS['sweep_left'][0](True)
+    assert found['both_modes'] == found['sweeps'] == 4
+    assert found['worst_above_claim'] <= 0.0
+    assert dict(benchmark.PARTS['sweep_left'][1](found))
