@@ -106,7 +106,7 @@ def left(shaper, log):
 def deviations_covered(quick=False):
     """Return the share of found frequencies and ratios within 2 standard deviations, and more."""
     within, damping, found_first, false = [], [], [], 0
-    for case in range(30 if quick else CASES):
+    for case in range(20 if quick else CASES):
         log = stop(case)
         found, _ = resonances(log.rate, log.samples)
         for mode in found:
@@ -144,7 +144,7 @@ def sweep_left(quick=False):
         above.append(left(shaper, log) - claim if shaper is not None else 1.0)
     return {
         'sweeps': len(errors),
-        'both_modes': both,
+        'both_modes': int(both),
         'worst_error': float(max(errors)),
         'worst_above_claim': float(max(above)),
         'above_claim': int(np.sum(np.array(above) > 0.0)),

@@ -79,9 +79,9 @@ def test_modes_are_found_in_logs_with_the_move(benchmark):
 
 def test_standard_deviations_of_modes_are_those_of_their_errors(benchmark):
     found = benchmark.PARTS['deviations_covered'][0](True)
-    assert found['with_modes'] == found['logs'] and found['false_modes'] <= 1
-    # 95 % of about 50; fewer than 88 % have a probability of 2 %
-    assert found['frequencies_within_2'] >= 0.88 and found['ratios_within_2'] >= 0.88
+    assert found['with_modes'] >= found['logs'] - 1 and found['false_modes'] <= 1
+    # 95 % of about 35; fewer than 85 % have a probability of 2 %
+    assert found['frequencies_within_2'] >= 0.85 and found['ratios_within_2'] >= 0.85
     assert dict(benchmark.PARTS['deviations_covered'][1](found))
 
 
