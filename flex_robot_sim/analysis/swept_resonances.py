@@ -6,6 +6,7 @@ recording is the square of the frequency response times a smooth function. All m
 once, because the flank of one mode shifts the peak of another.
 """
 
+import itertools
 from typing import NamedTuple
 
 import numpy as np
@@ -23,6 +24,7 @@ BAND_MARGIN = 0.06  # at either end of a sweep, relative
 LINES = 250  # of the averaged spectrum
 MAX_MODES = 4
 TRIAL_FREQUENCIES, TRIAL_RATIOS = 40, (0.02, 0.05, 0.1)
+PAIR_RATIO = 0.06  # damping of trial pairs
 RATIO_BOUNDS = 2e-3, 0.4
 MAX_TILT = 3.0
 MAX_RELATIVE_STD = 0.05
@@ -73,8 +75,9 @@ def swept_resonances(rate: float, samples: np.ndarray, sweep: Sweep) -> list[Res
     best, best_score = None, np.inf
     modes = np.zeros((0, 2))
     for _ in range(MAX_MODES):
-        modes = _with_one_more(f, power, modes)
-        fit = _Fit(f, power, modes)
+        fit = _Fit(f, power, _with_one_more(f, power, modes))
+        if len(fit.modes) == 2:  # the sum of two peaks misleads the search for one after the other
+            fit = min(fit, _Fit(f, power, _best_pair(f, power)), key=_Fit.score)
         score = fit.score()
         if score < best_score:
             best, best_score = fit, score
@@ -99,6 +102,16 @@ def _with_one_more(f, power, modes):
     trials = np.geomspace(f[1], f[-2], TRIAL_FREQUENCIES)
     return min(
         (np.vstack([modes, [frequency, ratio]]) for frequency in trials for ratio in TRIAL_RATIOS),
+        key=lambda tried: _linear(f, power, tried)[1],
+    )
+
+
+def _best_pair(f, power):
+    """Return the best two of many trial modes (2, 2)."""
+    trials = np.geomspace(f[1], f[-2], TRIAL_FREQUENCIES)
+    pairs = itertools.combinations(trials, 2)
+    return min(
+        (np.array([[low, PAIR_RATIO], [high, PAIR_RATIO]]) for low, high in pairs),
         key=lambda tried: _linear(f, power, tried)[1],
     )
 
