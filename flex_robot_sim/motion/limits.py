@@ -12,6 +12,9 @@ from flex_robot_sim.util.exceptions import SettingError
 
 STOP_MARGIN = 1e-3  # distance of a target beyond a stop, for an arm in contact [rad, m]
 VELOCITY_MARGIN = 1.02  # factor on the limit, for interpolation between points at the limit
+# On acceleration and jerk: time-optimal planners (TOTG of MoveIt) give the points on both sides of
+# a switch the largest acceleration. The curve between these points exceeds it by up to 75 %.
+ACCELERATION_MARGIN = 2.0
 # peaks of a minimum-jerk motion over a distance d in a time T
 PEAK_VELOCITY = 15 / 8  # over d/T
 PEAK_ACCELERATION = 10 / math.sqrt(3)  # over d/T**2
@@ -95,7 +98,7 @@ def refuse_curve_beyond_stops_and_velocities(arm: ArmModel, motion: Motion) -> N
 
 def _refuse_accelerations(arm, motion):
     limits = np.array([acceleration_limits(arm), deceleration_limits(arm)])
-    bounds = VELOCITY_MARGIN * limits
+    bounds = ACCELERATION_MARGIN * limits
     lower = bounds.min(axis=0)
     for k, j in np.argwhere(motion.max_accelerations(lower) > lower):
         found = signed_extremes(*motion.rates_of_piece(k, j))
@@ -112,8 +115,8 @@ def _refuse_accelerations(arm, motion):
 
 def _refuse_jerks(arm, motion):
     limits = jerk_limits(arm)
-    jerks = motion.max_jerks(VELOCITY_MARGIN * limits)
-    beyond = jerks > VELOCITY_MARGIN * limits
+    jerks = motion.max_jerks(ACCELERATION_MARGIN * limits)
+    beyond = jerks > ACCELERATION_MARGIN * limits
     if beyond.any():
         k, j = np.argwhere(beyond)[0]
         raise SettingError(
@@ -153,7 +156,7 @@ def refuse_steps(arm: ArmModel, motion: Motion, present: np.ndarray | None = Non
             continue
         before, after, times = motion.rates_at_knots(order, present)
         steps = np.abs(after - before) / np.minimum(times, MAX_STEP_TIME_S)[:, None]
-        beyond = steps > VELOCITY_MARGIN * limits
+        beyond = steps > ACCELERATION_MARGIN * limits
         if beyond.any():
             k, j = np.argwhere(beyond)[0]
             unit, seconds = arm.units[j], min(times[k], MAX_STEP_TIME_S)

@@ -15,7 +15,7 @@ import flex_robot_sim as frs
 from flex_robot_sim.motion.acceleration_extremes import signed_extremes
 from flex_robot_sim.motion.bumpless_transfer import return_motion
 from flex_robot_sim.motion.joint_motion import minimum_jerk_motion
-from flex_robot_sim.motion.limits import shortest_durations
+from flex_robot_sim.motion.limits import ACCELERATION_MARGIN, shortest_durations
 from flex_robot_sim.motion.reference import Reference
 from flex_robot_sim.motion.trajectory import Trajectory
 from flex_robot_sim.shaping.impulses import NONE
@@ -94,33 +94,33 @@ def test_a_trajectory_is_refused_exactly_if_a_sample_is_beyond_a_limit(seed):
     v, a, j = (curve.derivative(order)(t) for order in (1, 2, 3))
     # the limits are scaled so that about half of the trajectories keep them
     peaks = np.array([(a * np.sign(v)).max(), (-a * np.sign(v)).max(), np.abs(j).max()])
-    limits = peaks * rng.uniform(0.85, 1.4, 3)
+    limits = peaks * rng.uniform(0.85, 1.4, 3) / ACCELERATION_MARGIN
     share = (peaks / limits).max()
     message = refusal(
         arm(acceleration=limits[0], deceleration=limits[1], jerk=limits[2]),
         times[1:],
         *rows[:, 1:],
     )
-    if abs(share - 1.02) > 2e-3:
-        assert bool(message) == (share > 1.02), (share, message)
+    if abs(share - ACCELERATION_MARGIN) > 4e-3:
+        assert bool(message) == (share > ACCELERATION_MARGIN), (share, message)
     assert '\n' not in message
 
 
 def test_messages_name_joint_value_and_limit():
     quintic = [1.0], [1.0], [0.0], [0.0]
     peak = 10 / np.sqrt(3)
-    assert refusal(arm(acceleration=5.0), *quintic) == (
-        f'the trajectory accelerates "a" at {peak:.6g} up to 1 s, more than its 5 rad/s2: give it '
-        'more time'
+    assert refusal(arm(acceleration=2.5), *quintic) == (
+        f'the trajectory accelerates "a" at {peak:.6g} up to 1 s, more than its 2.5 rad/s2: give '
+        'it more time'
     )
-    assert refusal(arm(deceleration=5.0), *quintic) == (
-        f'the trajectory decelerates "a" at {peak:.6g} up to 1 s, more than its 5 rad/s2: give it '
-        'more time'
+    assert refusal(arm(deceleration=2.5), *quintic) == (
+        f'the trajectory decelerates "a" at {peak:.6g} up to 1 s, more than its 2.5 rad/s2: give '
+        'it more time'
     )
-    assert refusal(arm(acceleration=5.0, deceleration=9.0), *quintic) != ''
-    assert refusal(arm(acceleration=5.8, deceleration=5.8, jerk=60.0), *quintic) == ''
-    assert refusal(arm(jerk=50.0), *quintic) == (
-        'the trajectory moves "a" with a jerk of 60 up to 1 s, more than its 50 rad/s3: give it '
+    assert refusal(arm(acceleration=2.5, deceleration=9.0), *quintic) != ''
+    assert refusal(arm(acceleration=2.9, deceleration=2.9, jerk=31.0), *quintic) == ''
+    assert refusal(arm(jerk=25.0), *quintic) == (
+        'the trajectory moves "a" with a jerk of 60 up to 1 s, more than its 25 rad/s3: give it '
         'more time'
     )
 
@@ -131,9 +131,9 @@ def test_a_step_of_the_velocity_or_the_acceleration_is_refused():
         'over 0.02 s, more than its 5: give velocities to its points, or more time'
     )
     # a cubic from rest begins with 6 d / T^2
-    assert refusal(arm(jerk=200.0), [1.0], [1.0], [0.0]) == (
+    assert refusal(arm(jerk=140.0), [1.0], [1.0], [0.0]) == (
         'at 0 s the trajectory changes the acceleration of "a" by 6 rad/s2, which is 300 rad/s3 '
-        'even over 0.02 s, more than its 200: give velocities and accelerations to its points, or '
+        'even over 0.02 s, more than its 140: give velocities and accelerations to its points, or '
         'more time'
     )
     assert refusal(arm(velocity=2.0), [1.0], [1.0]) == ''
@@ -149,7 +149,7 @@ def test_dense_points_are_judged_by_their_finite_differences(order):
     peaks = np.array([10 / np.sqrt(3), 60.0]) / 2
     names = ('acceleration', 'jerk')[: order + 1]
     for factor, is_refused in ((1.05, False), (0.9, True)):
-        limits = dict(zip(names, factor * peaks))
+        limits = dict(zip(names, factor * peaks / ACCELERATION_MARGIN))
         assert bool(refusal(arm(**limits), times, *rows)) == is_refused, limits
 
 
@@ -180,7 +180,7 @@ def test_a_stop_decelerates_within_the_limit():
     shaper = TrajectoryShaper(lambda end: NONE, 0.01, one)
     shaper.measured = {'a': 0.0}
     still = [[0.0], [0.0]]
-    points = Trajectory(['a'], [0.7, 1.4], [[0.5], [1.0]], [[1.5], [0.0]], still)
+    points = Trajectory(['a'], [0.7, 1.2], [[0.5], [1.0]], [[1.9], [0.0]], still)
     with pytest.raises(frs.SettingError, match='decelerates "a"'):
         shaper.shaped(points, 0.0)
     points = Trajectory(['a'], [0.7, 1.9], [[0.4], [1.0]], [[1.0], [0.0]], still)
@@ -198,7 +198,7 @@ def test_a_public_robot_with_a_limit_refuses_a_faster_move(name, power, peak):
     text = (ROOT / 'test/data/robots/ur5e.urdf').read_text('utf-8')
     one = frs.load(text.replace('<limit ', f'<limit {name}="9.0" '))
     goal, still = [0.1, 0.2, 0.3, 0.2, 0.5, 0.1], [[0.0] * 6]
-    fastest = (peak * 0.5 / 9.0) ** (1 / power)
+    fastest = 1.001 * (peak * 0.5 / (ACCELERATION_MARGIN * 9.0)) ** (1 / power)
     for factor in (1.0, 0.98):
         reference = Reference(one)
         points = Trajectory(one.joint_names, [factor * fastest], [goal], still, still)
@@ -207,3 +207,22 @@ def test_a_public_robot_with_a_limit_refuses_a_faster_move(name, power, peak):
             continue
         with pytest.raises(frs.SettingError, match=r'"wrist_2_joint" .* more than its 9 rad/s'):
             reference.follow(reference.plan(points, 0.0), 0.0)
+
+
+@pytest.mark.parametrize('phase', np.linspace(0.0, 0.9, 10))
+def test_points_of_a_time_optimal_move_are_accepted(phase):
+    # 1 rad at 4 rad/s2 either way; acceleration and velocity are sampled as a planner samples them
+    limit, half, period = 4.0, 0.5, 0.1
+    times = np.unique(np.append(np.arange(phase * period, 2 * half, period), [2 * half]))
+    times = times[times > 1e-9]
+    rest = 2 * half - times
+    is_first = times < half
+    accelerations = np.where(is_first, limit, -limit)
+    velocities = limit * np.where(is_first, times, rest)
+    positions = np.where(is_first, limit * times**2 / 2, 1.0 - limit * rest**2 / 2)
+    message = refusal(arm(acceleration=limit), times, positions, velocities, accelerations)
+    assert message == ''
+    table = np.array([positions, velocities, accelerations]).T
+    curve = BPoly.from_derivatives(times, table).derivative(2)
+    peak = np.abs(curve(np.linspace(times[0], times[-1], 100_000))).max()
+    assert peak < 1.8 * limit
