@@ -24,7 +24,6 @@ PROFILE_VARIABLES = 'FASTRTPS_DEFAULT_PROFILES_FILE', 'FASTDDS_DEFAULT_PROFILES_
 MAX_DOMAIN_ID = 101  # largest domain id that is safe on every system
 FIRST_DOMAIN_PORT, PORTS_PER_DOMAIN = 7410, 250  # the RTPS specification, 9.6.2.3
 FIRST_RESERVATION_PORT = 7409  # of domain 0; DDS does not use this port
-_reservations: list[socket.socket] = []  # one per domain that this process has chosen
 
 
 def prepare_network(environment: MutableMapping[str, str] = os.environ) -> None:
@@ -89,7 +88,7 @@ def free_domain() -> int:
         if probe:
             probe.close()
         if reservation:
-            _reservations.append(reservation)
+            reservation.detach()  # the port stays bound until this process ends
             return domain
     return 1 + first % MAX_DOMAIN_ID
 
