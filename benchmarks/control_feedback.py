@@ -13,9 +13,10 @@ import numpy as np
 
 import flex_robot_sim as frs
 from flex_robot_sim.analysis.joint_space_inertia import joint_space_inertia, rigid_inertia
+from flex_robot_sim.feedback.damping_search import KINDS
 from flex_robot_sim.feedback.lqg import Lqg
 from flex_robot_sim.feedback.lqg_design import design_lqg
-from flex_robot_sim.feedback.modal_damping import KINDS, design_damping
+from flex_robot_sim.feedback.modal_damping import design_damping
 from flex_robot_sim.feedback.simulated_sensors import sensor_feedback
 from flex_robot_sim.feedback.strain_feedback import StrainFeedback
 from flex_robot_sim.model.arm_model import with_stiffness

@@ -9,9 +9,10 @@ from flex_robot_sim.control.feed_forward import FeedForward
 from flex_robot_sim.control.gains import carrying_efforts
 from flex_robot_sim.control.integral import Integral, rest_spring_effort
 from flex_robot_sim.control.servo import ServoFit
+from flex_robot_sim.feedback.damping_search import KINDS
 from flex_robot_sim.feedback.lqg import Lqg
 from flex_robot_sim.feedback.lqg_design import design_lqg
-from flex_robot_sim.feedback.modal_damping import KINDS, design_damping
+from flex_robot_sim.feedback.modal_damping import design_damping
 from flex_robot_sim.feedback.strain_feedback import StrainFeedback
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.motion.limits import effort_limits, rate_limits

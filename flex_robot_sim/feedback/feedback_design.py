@@ -17,15 +17,14 @@ from numpy.typing import ArrayLike
 from flex_robot_sim.analysis.drive_conditions import Gains
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.analysis.mode_table import excited_modes, joints_that_matter, range_of
+from flex_robot_sim.feedback.damping_channels import closed_rates, ratios_of
+from flex_robot_sim.feedback.damping_search import MAX_MODE_RATIO
 from flex_robot_sim.feedback.feedback_settings import FeedbackSettings
 from flex_robot_sim.feedback.lqg import Lqg
 from flex_robot_sim.feedback.lqg_design import design_lqg
 from flex_robot_sim.feedback.modal_damping import (
-    MAX_MODE_RATIO,
     DampingDesign,
-    closed_rates,
     design_damping,
-    ratios_of,
     refuse_without_sensors,
 )
 from flex_robot_sim.feedback.pose_model import pose_model
@@ -124,7 +123,8 @@ def design_feedback(
         if progress is not None:
             progress(len(table), len(corners))
     _refuse_if_worse(arm, kind, axes, table, gains, feedback)
-    warning = max(table.values(), key=lambda design: -design.damping_ratio).warning
+    by_ratio = sorted(table.values(), key=lambda design: design.damping_ratio)
+    warning = next((design.warning for design in by_ratio if design.warning), '')
     law = StrainFeedback(arm, DampingTable(axes, table, warning), limits=limits)
     return Feedback(law, timing.period, True, False, _strain_timeout(timing), warning)
 

@@ -11,12 +11,9 @@ from arms import joint, link, robot
 from refusals import refusal
 
 import flex_robot_sim as frs
-from flex_robot_sim.feedback.modal_damping import (
-    KINDS,
-    MEAN_RATE_SHARE,
-    closed_rates,
-    design_damping,
-)
+from flex_robot_sim.feedback.damping_channels import MEAN_RATE_SHARE, closed_rates
+from flex_robot_sim.feedback.damping_search import KINDS
+from flex_robot_sim.feedback.modal_damping import design_damping
 from flex_robot_sim.feedback.pose_model import pose_model
 from flex_robot_sim.feedback.simulated_sensors import sensor_feedback
 from flex_robot_sim.feedback.strain_feedback import StrainFeedback
