@@ -7,10 +7,14 @@ efforts, estimates the state of the arm at that time. The regulator removes the 
 slow efforts compensate unknown disturbances. Filter and model use the applied efforts, limits
 included. While the law is off, its filter keeps running. At the start the model begins on the
 reference, and the difference of the efforts fades out.
+
+With gauges, the law also measures the frequency of the links (C31). `warning` reports a frequency
+for which the gains were not designed, such as that of an unknown payload.
 """
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Callable
 from dataclasses import fields
@@ -18,10 +22,12 @@ from dataclasses import fields
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flex_robot_sim.feedback.frequency_monitor import FrequencyMonitor
 from flex_robot_sim.feedback.gain_table import GainTable
 from flex_robot_sim.feedback.lqg_design import LqgDesign
 from flex_robot_sim.feedback.lqg_gains import LqgGains
 from flex_robot_sim.feedback.measurement import Measurement, checked_curvature, checked_field
+from flex_robot_sim.feedback.payload_estimate import frequency_warning, payload_of, redesigned
 from flex_robot_sim.model.arguments import checked, expect_arm, expect_kind
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.motion.joint_motion import Motion
@@ -30,7 +36,12 @@ from flex_robot_sim.motion.reference_function import ReferenceFunction
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.serialization import Serializable
 
+FREQUENCY_MARGIN = 0.02  # beyond the range of the design, over the frequency of the model
+STD_MARGIN = 3.0  # the same, over the standard deviation of the estimate
+BLOCKS_OUTSIDE = 10  # consecutive estimates outside the range before the warning
 MAX_MEASUREMENT = 1e9  # larger measurements are refused         [rad, m, 1/m]
+
+log = logging.getLogger(__name__)
 
 
 class Lqg(Serializable):
@@ -107,12 +118,40 @@ class Lqg(Serializable):
         self._fade_factor = math.exp(-design.loop.period * 2 * math.pi * design.bandwidth)
         self._reference = np.zeros((3, m))
         self._is_starting = False
+        self._monitor = self._monitor_of(entries, design, m)
+        self._curvature_change = np.zeros(y - m)
+        self._frequency_range = np.sqrt(design.stiffness_range)
+        self._outside = 0  # consecutive estimates outside the range
+        self.warning = ''  # about a frequency outside the range of the design
+        self._arm = arm
         self.reference = ReferenceFunction(self._pose if reference is None else reference, names)
 
     @property
     def estimate(self) -> np.ndarray:
         """Filtered state: drives and modes, then rates, (s,)."""
         return self._state.copy()
+
+    @property
+    def frequency(self) -> float:
+        """Measured frequency of the first mode with drives at rest; nan: not known yet [Hz]."""
+        return math.nan if self._monitor is None else self._monitor.frequency
+
+    def payload(self, link: str) -> float:
+        """
+        Additional mass at the origin of a link that explains the measured frequency [kg].
+
+        It takes milliseconds, so call it outside of the control loop.
+        """
+        return payload_of(self._arm, self._pose, self.frequency, link)
+
+    def redesigned(self, link: str) -> Lqg:
+        """
+        Return an Lqg with gains for the `payload` of a link, switched off.
+
+        The design takes seconds or, over many poses, minutes: call it outside of the control loop.
+        """
+        arm, design = redesigned(self._arm, self.design, link, self.payload(link))
+        return Lqg(arm, design, limits=self.limits, reference=self.reference)
 
     @property
     def disturbance(self) -> np.ndarray:
@@ -212,6 +251,29 @@ class Lqg(Serializable):
         self._advance(self._model, self._model_effort)
         return self.effort
 
+    @staticmethod
+    def _monitor_of(entries, design, joints):
+        """FrequencyMonitor of the first mode, or None without gauges or motor encoders."""
+        lowest = min(float(entry['frequency'][0]) for entry in entries.values())
+        has_gauges = next(iter(entries.values()))['strain_weights'].size > 0
+        if not has_gauges or design.feedback != 'motor' or not 0.0 < lowest < np.inf:
+            return None
+        return FrequencyMonitor(lowest, joints, design.loop.period)
+
+    def _update_frequency(self, position, curvature):
+        """Update the frequency estimate with a sample, and compare it with the model."""
+        v, monitor = self._table.values, self._monitor
+        np.subtract(curvature, v['encoders_rest'][self._m :], out=self._curvature_change)
+        if not monitor.update(float(v['strain_weights'] @ self._curvature_change), position):
+            return
+        low, high = self._frequency_range * v['frequency'][0]
+        margin = FREQUENCY_MARGIN * v['frequency'][0] + STD_MARGIN * monitor.std
+        is_outside = not low - margin <= monitor.frequency <= high + margin
+        self._outside = self._outside + 1 if is_outside and monitor.std < np.inf else 0
+        if self._outside == BLOCKS_OUTSIDE and not self.warning:
+            self.warning = frequency_warning(monitor.frequency, v['frequency'][0], low, high)
+            log.warning('%s', self.warning)
+
     def _begin(self, position, effort):
         """Initialise the filter at rest at the first sample."""
         self._pose[:] = position
@@ -237,7 +299,11 @@ class Lqg(Serializable):
             y[m:] = curvature
         if not math.hypot(*y) < MAX_MEASUREMENT:  # false for nan, too
             self.refused += 1  # the filter relies on the model
+            if self._monitor is not None:
+                self._monitor.reset()
             return
+        if self._monitor is not None:
+            self._update_frequency(position, curvature)
         np.subtract(self._state, self._centre, out=self._error)
         np.dot(v['C'], self._error, out=self._predicted_output)
         y[:m] -= self._pose

@@ -54,6 +54,8 @@ class LqgDesign:
     bandwidth: float  # [Hz]
     slowest_decay: float  # of all plants; None: unstable     [1/s]
     warning: str = ''
+    stiffness_range: tuple = (1.0, 1.0)  # of the plants, relative to the description
+    modes: int = 0  # in the law
 
 
 def design_lqg(
@@ -152,7 +154,19 @@ def design_lqg(
             f'{low:g} to {high:g} of its stiffness: take a shorter delay, more damping, or a '
             'narrower range'
         )
-    return LqgDesign(loop, late, sensors, feedback, axes, gains, bandwidth, slowest, warning)
+    return LqgDesign(
+        loop,
+        late,
+        sensors,
+        feedback,
+        axes,
+        gains,
+        bandwidth,
+        slowest,
+        warning,
+        (low, high),
+        int(modes),
+    )
 
 
 class _Plant:

@@ -44,6 +44,8 @@ class LqgGains:
     inertia: np.ndarray  # (joints, joints)  of the drives of the rigid arm
     encoders_rest: np.ndarray  # (y,)
     effort: np.ndarray  # (joints,)  at equilibrium                            [N m, N]
+    frequency: np.ndarray  # (1,)    of the first mode, drives at rest; inf: rigid      [Hz]
+    strain_weights: np.ndarray  # (g,)  from curvatures to the first mode
 
 
 def gains_at(
@@ -65,7 +67,28 @@ def gains_at(
         model.M[:joints, :joints],
         np.concatenate([model.encoders_rest, model.gauges_rest])[: len(C)],
         model.effort,
+        first_frequency(model),
+        first_mode_weights(model, sensors),
     )
+
+
+def first_frequency(model: PoseModel) -> np.ndarray:
+    """Frequency (1,) of the first mode with drives at rest, for a reduced PoseModel [Hz]."""
+    from scipy.linalg import eigh  # imported late: slow
+
+    joints = model.actuation.shape[1]
+    if len(model.M) == joints:
+        return np.array([np.inf])
+    squares = eigh(model.K_symmetric[joints:, joints:], model.M[joints:, joints:])[0]
+    return np.sqrt(np.maximum(squares[:1], 0.0)) / (2 * np.pi)
+
+
+def first_mode_weights(model: PoseModel, sensors: str) -> np.ndarray:
+    """Row (g,) from curvatures to the first mode of a reduced PoseModel; empty without gauges."""
+    modes = model.gauges[:, model.actuation.shape[1] :]
+    if sensors != 'all' or not modes.size:
+        return np.zeros(0)
+    return np.linalg.pinv(modes)[0]
 
 
 def outputs_of(model: PoseModel, sensors: str) -> np.ndarray:

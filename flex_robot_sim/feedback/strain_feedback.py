@@ -53,6 +53,7 @@ class StrainFeedback(Serializable):
     """
 
     adds_to_servo = True
+    warning = ''  # reported while it runs; its design has its own
 
     def __init__(
         self,

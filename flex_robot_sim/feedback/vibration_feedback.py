@@ -110,6 +110,9 @@ class VibrationFeedback:
                     points,
                     is_new,
                 )
+                if scheduled.law.warning and not scheduled.is_warned:
+                    scheduled.is_warned = True
+                    self._reports.append(scheduled.law.warning)
                 if scheduled.law.adds_to_servo:
                     unlimited += scheduled.law.effort
                 else:
@@ -161,7 +164,7 @@ class _ScheduledLaw:
         self.feedback, self.law = feedback, feedback.law
         self.is_wanted = True
         self.is_started = False
-        self.is_reported = False
+        self.is_reported = self.is_warned = False
         self.missing_since = None
         self._last_call, self._velocity = 0.0, None
 
