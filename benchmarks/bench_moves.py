@@ -18,7 +18,8 @@ import numpy as np
 import flex_robot_sim as frs
 from benchmarks.tip_estimate import MODES, strip
 from flex_robot_sim.motion.joint_motion import Motion, minimum_jerk, rest
-from flex_robot_sim.planning.rest_to_rest import PlanLimits, plan_move
+from flex_robot_sim.planning.plan import PlanLimits
+from flex_robot_sim.planning.rest_to_rest import plan_move
 from flex_robot_sim.rig.bench.bench import Bench
 from flex_robot_sim.rig.bench.motors import stepper_stiffness
 from flex_robot_sim.rig.bench.parts import BenchParts

@@ -13,7 +13,8 @@ TYPE_CHECKING = False  # True for static tools, as `typing` has it
 if TYPE_CHECKING:
     from flex_robot_sim.motion.joint_motion import Motion, minimum_jerk_motion
     from flex_robot_sim.planning.iterative_learning import RepeatedMove
-    from flex_robot_sim.planning.rest_to_rest import Plan, PlanLimits, plan_move
+    from flex_robot_sim.planning.plan import Plan, PlanLimits
+    from flex_robot_sim.planning.rest_to_rest import plan_move
     from flex_robot_sim.planning.simulated_trials import SimulatedTrials
 
 __all__ = [
@@ -32,7 +33,8 @@ if not TYPE_CHECKING:
         {
             'motion.joint_motion': ('Motion', 'minimum_jerk_motion'),
             'planning.iterative_learning': ('RepeatedMove',),
-            'planning.rest_to_rest': ('Plan', 'PlanLimits', 'plan_move'),
+            'planning.plan': ('Plan', 'PlanLimits'),
+            'planning.rest_to_rest': ('plan_move',),
             'planning.simulated_trials': ('SimulatedTrials',),
         },
     )

@@ -17,7 +17,8 @@ from flex_robot_sim.motion.joint_motion import Motion, minimum_jerk, minimum_jer
 from flex_robot_sim.motion.reference import Reference
 from flex_robot_sim.motion.spline_path import SplinePaths
 from flex_robot_sim.motion.trajectory import Interpolation
-from flex_robot_sim.planning.rest_to_rest import PlanLimits, plan_move
+from flex_robot_sim.planning.plan import PlanLimits
+from flex_robot_sim.planning.rest_to_rest import plan_move
 from flex_robot_sim.simulation.rollout import rollout
 
 pytestmark = pytest.mark.slow
