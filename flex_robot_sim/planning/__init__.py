@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from flex_robot_sim.motion.joint_motion import Motion, minimum_jerk_motion
     from flex_robot_sim.planning.iterative_learning import RepeatedMove
     from flex_robot_sim.planning.plan import Plan, PlanLimits
+    from flex_robot_sim.planning.reference_limits import ReferenceLimits
     from flex_robot_sim.planning.rest_to_rest import plan_move
     from flex_robot_sim.planning.simulated_trials import SimulatedTrials
 
@@ -21,6 +22,7 @@ __all__ = [
     'Motion',
     'Plan',
     'PlanLimits',
+    'ReferenceLimits',
     'RepeatedMove',
     'SimulatedTrials',
     'minimum_jerk_motion',
@@ -33,6 +35,7 @@ if not TYPE_CHECKING:
         {
             'motion.joint_motion': ('Motion', 'minimum_jerk_motion'),
             'planning.iterative_learning': ('RepeatedMove',),
+            'planning.reference_limits': ('ReferenceLimits',),
             'planning.plan': ('Plan', 'PlanLimits'),
             'planning.rest_to_rest': ('plan_move',),
             'planning.simulated_trials': ('SimulatedTrials',),

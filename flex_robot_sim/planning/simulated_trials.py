@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -12,13 +13,23 @@ from flex_robot_sim.analysis.jacobians import pose
 from flex_robot_sim.analysis.statics import equilibrium
 from flex_robot_sim.feedback.simulated_sensors import sensor_feedback
 from flex_robot_sim.feedback.strain_feedback import StrainFeedback
-from flex_robot_sim.model.arguments import expect_arm, expect_kind, number_or_nan, whole
-from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.model.arguments import (
+    array_or_nan,
+    expect_arm,
+    expect_kind,
+    number_or_nan,
+    whole,
+)
+from flex_robot_sim.model.arm_model import ArmModel, with_stiffness
 from flex_robot_sim.motion.joint_motion import Motion
 from flex_robot_sim.simulation.loop_timing import LoopTiming, checked_timing
 from flex_robot_sim.simulation.rollout import rollout
 from flex_robot_sim.simulation.simulation import Simulation
 from flex_robot_sim.util.exceptions import SettingError, shortened
+
+STIFFNESS_FACTORS = (0.8, 1.2)  # of the arms that bound the change per trial
+
+Reference = Callable[[float], np.ndarray]
 
 
 class SimulatedTrials:
@@ -31,6 +42,7 @@ class SimulatedTrials:
         motion = frs.planning.minimum_jerk_motion([0.0], [0.5], duration=0.2)
         trials = frs.planning.SimulatedTrials(arm, motion, duration=0.3, gains=(60.0, 0.6))
         errors = trials.run(arm, motion.sample)     # of the tip, (t, 3) [m]
+        runs = trials.runs(arm)                     # of this arm, and with other stiffness
     """
 
     def __init__(
@@ -74,11 +86,26 @@ class SimulatedTrials:
         self._gravity_effort_rate = np.diff(self._gravity_effort, axis=0) / np.diff(times)[:, None]
         self._start = motion.sample(0.0)[0]
 
+    def runs(
+        self, arm: ArmModel, stiffness: Sequence[float] = STIFFNESS_FACTORS
+    ) -> list[Callable[[Reference], np.ndarray]]:
+        """
+        Trials of the arm as described, and with other stiffness, for `RepeatedMove.model`.
+
+        :param stiffness: factors on the stiffness of links and gears.
+        :returns: functions from a reference to errors, the arm as described first.
+        """
+        factors = array_or_nan(stiffness)
+        if factors.ndim != 1 or not ((factors > 0.0) & (factors < np.inf)).all():
+            raise SettingError(
+                f'stiffness = {shortened(repr(stiffness), 60)} must be factors > 0, such as '
+                '(0.8, 1.2)'
+            )
+        arms = [arm, *(with_stiffness(arm, factor) for factor in factors.tolist())]
+        return [partial(self.run, each) for each in arms]
+
     def run(
-        self,
-        arm: ArmModel,
-        reference: Callable[[float], np.ndarray],
-        damping: StrainFeedback | None = None,
+        self, arm: ArmModel, reference: Reference, damping: StrainFeedback | None = None
     ) -> np.ndarray:
         """Position errors (t, 3) [m] of the tip along a reference, with a new law or none."""
         simulation = Simulation(arm)

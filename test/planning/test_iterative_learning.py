@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import LinearConstraint, minimize
 
 import flex_robot_sim as frs
 from flex_robot_sim.feedback.modal_damping import design_damping
@@ -9,6 +10,8 @@ from flex_robot_sim.feedback.strain_feedback import StrainFeedback
 from flex_robot_sim.model.arm_model import with_stiffness
 from flex_robot_sim.motion.joint_motion import minimum_jerk_motion
 from flex_robot_sim.planning.iterative_learning import REJECTION_RATIO, RepeatedMove
+from flex_robot_sim.planning.learning_step import bounded_share, constrained_step
+from flex_robot_sim.planning.reference_limits import ReferenceLimits
 from flex_robot_sim.planning.simulated_trials import SimulatedTrials
 from flex_robot_sim.simulation.loop_timing import LoopTiming
 
@@ -17,6 +20,14 @@ pytestmark = pytest.mark.slow
 LOOP = LoopTiming(1e-3, 1e-3)
 LEAD, DURATION, WHOLE = 0.25, 1.2, 2.05  # rest before the move, the move, the trial     [s]
 SERVO = [60.0], [0.18]
+ELASTIC_ARM = """
+<mujoco><option timestep="{step}" gravity="0 0 0" integrator="RK4"/><worldbody>
+  <body><joint name="motor" axis="0 0 1" damping="0.001"/>
+    <inertial pos="0 0 0" mass="0.4" diaginertia="0.01 0.01 0.01"/>
+    <body><joint axis="0 0 1" stiffness="{spring}" damping="0.004"/>
+      <inertial pos="0.6 0 0" mass="0.1" diaginertia="1e-4 1e-4 1e-4"/></body></body>
+</worldbody><actuator><motor joint="motor"/></actuator></mujoco>
+"""
 
 
 @pytest.fixture(scope='module')
@@ -116,9 +127,130 @@ def test_a_trial_that_was_worse_is_taken_back_and_followed_by_a_smaller_change()
     move.model(run, weight_step=0.1)
     move.learn(run(move.reference()))
     first, regularization = move.weights.copy(), move.regularization
-    move.learn(10 * REJECTION_RATIO * run(move.reference(0 * first)))
+    move.learn(1.01 * REJECTION_RATIO * run(move.reference(0 * first)))
     assert move.regularization > regularization
     assert np.linalg.norm(move.weights) < np.linalg.norm(first)
+
+
+def test_a_trial_that_was_much_worse_ends_learning_with_the_best_reference(caplog):
+    move, run = linear_move(np.random.default_rng(8))
+    move.model(run, weight_step=0.1)
+    errors = run(move.reference())
+    move.learn(errors)
+    assert not move.is_finished and move.weights.any()
+    move.learn(1.2 * errors)
+    first, least = (f'{np.sqrt(np.mean((share * errors) ** 2)):.3g}' for share in (1.2, 1.0))
+    assert move.warning == caplog.messages[0] and move.is_finished
+    assert move.warning == (
+        f'trial 2 has an error of {first}, above 1.1 times the least one of {least}: learning '
+        'ends with the reference of trial 1. Correct stiffness and payload of the model, or '
+        'shorten the trial'
+    )
+    move.learn(0.1 * errors)  # a trial of the best reference changes nothing
+    assert not move.weights.any() and len(caplog.messages) == 1
+
+
+def elastic_arm(stiffness, motion, duration, step=2e-3):
+    """Errors of the tip of an elastic-joint arm with a servo in MuJoCo, as a function."""
+    mujoco = pytest.importorskip('mujoco')
+    model = mujoco.MjModel.from_xml_string(ELASTIC_ARM.format(step=step, spring=5.0 * stiffness))
+    count = round(duration / step)
+
+    def run(reference):
+        data, rows = mujoco.MjData(model), np.zeros(count)
+        for k in range(count):
+            place, speed = reference(k * step)[:2, 0]
+            data.ctrl[0] = 60.0 * (place - data.qpos[0]) + 0.18 * (speed - data.qvel[0])
+            mujoco.mj_step(model, data)
+            rows[k] = 0.6 * (data.qpos.sum() - motion.sample((k + 1) * step)[0, 0])
+        return rows[::5]
+
+    return run
+
+
+@pytest.fixture(scope='module')
+def mujoco_move():
+    """Function from a factor on the stiffness to the errors of 10 trials, and the move."""
+    duration = 3.0
+    motion = minimum_jerk_motion(np.zeros(1), np.array([0.4]), duration=0.6, begin=0.25)
+    move = RepeatedMove(motion, duration=duration, count=12)
+    runs = [elastic_arm(factor, motion, duration) for factor in (1.0, 0.8, 1.2)]
+    move.model(runs, weight_step=0.01)
+
+    def learn(factor):
+        other = RepeatedMove(motion, duration=duration, count=12)
+        other.gain, other.other_gains = move.gain, move.other_gains
+        run = elastic_arm(factor, motion, duration)
+        for _ in range(10):
+            other.learn(run(other.reference()))
+        return other
+
+    return learn
+
+
+@pytest.mark.parametrize('factor', [0.8, 0.9, 1.0, 1.1, 1.2])
+def test_on_an_arm_in_mujoco_no_trial_vibrates_more_than_was_predicted(mujoco_move, factor):
+    move = mujoco_move(factor)
+    assert max(move.errors) < 1.6 * move.errors[0]
+    assert move.errors[-1] <= move.errors[0]
+
+
+def test_a_wrong_stiffness_never_makes_the_first_trial_much_worse(arm, learnt):
+    motion, trials, gain = learnt
+    move = RepeatedMove(motion, duration=WHOLE, count=16)
+    move.model(trials.runs(arm), weight_step=0.01)
+    np.testing.assert_allclose(move.gain, gain)
+    for _ in range(8):
+        move.learn(trials.run(with_stiffness(arm, 0.8), move.reference()))
+    assert max(move.errors) < 1.5 * move.errors[0] and move.errors[-1] < move.errors[0]
+
+
+def test_references_keep_their_limits():
+    move, run = linear_move(np.random.default_rng(12))
+    move.model(run, weight_step=0.1)
+    move.learn(run(move.reference()))
+    times = np.linspace(0.0, move.duration, 3001)
+    free = np.abs([move.reference()(t) for t in times]).max(axis=0)
+    limits = ReferenceLimits(
+        lower=(-0.1, -0.1), upper=(1.05, 1.05), velocity=(2.5, 2.5), acceleration=(9.0, 9.0)
+    )
+    bounded = RepeatedMove(move.motion, duration=1.5, count=5, limits=limits)
+    bounded.gain = move.gain
+    for _ in range(4):
+        bounded.learn(run(bounded.reference()))
+    rows = np.array([bounded.reference()(t) for t in times])
+    assert rows[:, 0].min() >= -0.1005 and rows[:, 0].max() <= 1.0505  # between its samples
+    peaks = np.abs(rows).max(axis=0)
+    assert (peaks[1] <= 2.5).all() and (peaks[2] <= 9.0).all()
+    assert (free[1] > 2.5).any() or (free[2] > 9.0).any()
+    assert bounded.errors[-1] < bounded.errors[0]
+
+
+def test_step_within_constraints_is_that_of_a_general_solver():
+    random = np.random.default_rng(5)
+    gain, errors = random.normal(size=(20, 6)), random.normal(size=20)
+    rows, room = random.normal(size=(40, 6)), random.uniform(0.0, 0.1, 40)
+    step = constrained_step(gain, errors, 0.1, rows, room)
+    reference = minimize(
+        lambda x: np.sum((errors + gain @ x) ** 2) + 0.1 * x @ x,
+        np.zeros(6),
+        constraints=LinearConstraint(rows, -np.inf, room),
+        method='SLSQP',
+        options={'ftol': 1e-14, 'maxiter': 500},
+    )
+    assert (rows @ step <= room + 1e-12).all()
+    np.testing.assert_allclose(step, reference.x, atol=1e-6)
+
+
+def test_share_of_a_step_ends_at_the_largest_error():
+    random = np.random.default_rng(6)
+    gains, errors = random.normal(size=(3, 20, 6)), random.normal(size=20)
+    step = random.normal(size=6)
+    largest = 1.5 * np.linalg.norm(errors)
+    share = bounded_share(step, errors, gains, largest)
+    found = max(np.linalg.norm(errors + share * gain @ step) for gain in gains)
+    assert 0.0 < share < 1.0 and found == pytest.approx(largest)
+    assert bounded_share(1e-3 * step, errors, gains, largest) == 1.0
 
 
 def test_reference_begins_and_ends_as_the_move_does():
@@ -134,6 +266,13 @@ def test_reference_begins_and_ends_as_the_move_does():
 def test_bad_input_ends_in_a_line():
     still = np.zeros(1)
     motion = minimum_jerk_motion(still, still + 1.0, duration=1.0)
+    limits = ReferenceLimits(velocity=(1.0,))
+    with pytest.raises(frs.SettingError) as caught:
+        RepeatedMove(motion, duration=2.0, count=4, limits=limits)
+    assert str(caught.value) == (
+        'the motion of joint 1 reaches 1.875, beyond its velocity limit of 1: give the motion '
+        'more time, or raise the limit'
+    )
     for arguments, line in (
         (
             (0.5, 4),
