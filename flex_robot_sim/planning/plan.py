@@ -53,8 +53,9 @@ class Plan:
     limit_usage: dict  # 'effort of "elbow"' -> largest share of that limit
     joint_names: tuple
     worst_residual: float = 0.0  # the same over all payloads and frequencies of the design
+    worst_usage: float = 0.0  # largest share of an effort or deflection limit over these arms
     sensitivity: np.ndarray | None = None  # (f, 2) factor on the frequencies, residual vibration
-    warning: str = ''  # why the residual vibration is large with other payloads or frequencies
+    warning: str = ''  # what it lacks for other payloads or frequencies of the design
 
     def sensitivity_table(self) -> str:
         """

@@ -219,9 +219,10 @@ class PlanSearch:
             left[0],
             response.times,
             response.effort,
-            self._peaks(responses),
+            self._usage.peaks(self.arm, response),
             self.arm.joint_names,
             max(left),
+            max(self._effort_and_deflection(responses).values(), default=0.0),
         )
 
     def with_sensitivity(self, plan: Plan) -> Plan:
@@ -235,13 +236,24 @@ class PlanSearch:
             arm = PlannedArm(with_stiffness(self.arm, factor**2), self.start, self.goal)
             left = np.linalg.norm(arm.residual(arm.simulate(plan.motion, plan.duration)))
             rows.append((factor, float(left / scale) if scale else 0.0))
-        warning = ''
-        if plan.worst_residual > MAX_WORST_RESIDUAL:
-            warning = (
-                f'{plan.worst_residual:.2g} of the residual vibration would be left with other '
-                'payloads or frequencies of the design: take more time, or a smaller uncertainty'
+        shortfall = self._shortfall(plan)
+        remedy = ': take more time, or a smaller uncertainty'
+        return replace(plan, sensitivity=np.array(rows), warning=shortfall and shortfall + remedy)
+
+    @staticmethod
+    def _shortfall(plan):
+        """Line about what a Plan lacks for other payloads or frequencies, or ''."""
+        if plan.worst_usage > 1.0:
+            return (
+                'with other payloads or frequencies of the design, effort or deflection would be '
+                f'{plan.worst_usage:.3g} times its limit'
             )
-        return replace(plan, sensitivity=np.array(rows), warning=warning)
+        if plan.worst_residual > MAX_WORST_RESIDUAL:
+            return (
+                f'{plan.worst_residual:.2g} of the residual vibration would be left with other '
+                'payloads or frequencies of the design'
+            )
+        return ''
 
     def violation(self, plan: Plan, *, is_nominal: bool = False) -> str:
         """
@@ -255,12 +267,7 @@ class PlanSearch:
         tight = f', because the {name} is at its limit' if share > LIMIT_SHARE - 0.02 else ''
         if plan.residual_vibration > MAX_RESIDUAL:
             return f'{plan.residual_vibration:.2g} of the residual vibration would be left{tight}'
-        if plan.worst_residual > MAX_WORST_RESIDUAL and not is_nominal:
-            return (
-                f'{plan.worst_residual:.2g} of the residual vibration would be left with other '
-                f'payloads or frequencies{tight}'
-            )
-        return ''
+        return '' if is_nominal else self._shortfall(plan)
 
     def _limit_shares(self, arms, responses):
         return np.concatenate(
@@ -270,10 +277,14 @@ class PlanSearch:
             ]
         )
 
-    def _peaks(self, responses):
-        """Largest shares of the limits by name, of all arms."""
+    def _effort_and_deflection(self, responses):
+        """Largest shares of the limits that differ between arms, by name."""
         usages = [self._usage.peaks(arm.arm, each) for arm, each in zip(self._arms, responses)]
-        return {name: max(usage[name] for usage in usages) for name in usages[0]}
+        return {
+            name: max(usage[name] for usage in usages)
+            for name in usages[0]
+            if name.startswith(('effort', 'deflection'))
+        }
 
     def _slopes(self, arms, weights, duration, scale):
         """Slopes of residual and limit shares with the weights."""

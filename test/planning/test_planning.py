@@ -81,6 +81,69 @@ def test_acceleration_has_nothing_at_the_natural_rates():
     assert swung[0][0] < 0.01 * swung[0][1] and swung[1][0] < 0.005 * swung[0][1]
 
 
+@pytest.fixture(scope='module')
+def short_move():
+    """Start, goal and duration of a move so short that the arm is linear, and its plan."""
+    way, duration = np.array([0.02]), 1.0
+    plan = plan_move(frs.load('single_link'), START, way, duration=duration)
+    return START, way, duration, plan
+
+
+@pytest.mark.parametrize('factor', [0.9, 1.0, 1.1])
+def test_acceleration_has_little_at_frequencies_that_are_ten_percent_off(short_move, factor):
+    start, way, duration, plan = short_move
+    t = np.linspace(0.0, duration, 4001)
+    rate = 2 * np.pi * factor * frs.frequencies(frs.load('single_link'))[0]
+    plain = minimum_jerk_motion(start, way, duration=duration)
+    left, unplanned = (
+        abs(np.sum(motion.samples(t)[:, 2, 0] * np.exp(1j * rate * t)))
+        for motion in (plan.motion, plain)
+    )
+    assert left < 0.1 * unplanned
+    assert plan.warning == '' and plan.worst_residual < 0.15
+
+
+def test_sensitivity_of_a_plan_is_its_spectrum(short_move):
+    start, way, duration, plan = short_move
+    first, t = frs.frequencies(frs.load('single_link'))[0], np.linspace(0.0, duration, 4001)
+
+    def swing(motion, factor):
+        rate = 2 * np.pi * factor * first
+        return abs(np.sum(motion.samples(t)[:, 2, 0] * np.exp(1j * rate * t))) / rate
+
+    factors, left = plan.sensitivity.T
+    scale = swing(minimum_jerk_motion(start, way, duration=duration), 1.0)
+    expected = [swing(plan.motion, factor) / scale for factor in factors]
+    np.testing.assert_allclose(left, expected, atol=0.03)
+    lines = plan.sensitivity_table().splitlines()
+    assert len(lines) == 10 and lines[0] == 'frequency  residual vibration'
+
+
+def test_plan_for_a_range_of_payloads_leaves_little_with_each(arm):
+    duration = 1.3
+    plan = plan_move(
+        arm, START, GOAL, duration=duration, payload={'tool': (0.0, 0.05)}, uncertainty=0.0
+    )
+    plain = minimum_jerk_motion(START, GOAL, duration=duration)
+    assert plan.warning == ''
+    for mass in (0.0, 0.025, 0.05):
+        loaded = with_payload(arm, 'tool', mass)
+        left, unplanned = (
+            tip_after(loaded, motion, START, GOAL, duration, 'implicit_midpoint', step=1e-3)
+            for motion in (plan.motion, plain)
+        )
+        assert left < 0.15 * unplanned
+
+
+def test_a_short_plan_warns_of_other_frequencies(arm):
+    plan = plan_move(arm, START, np.array([0.05]), duration=0.42)
+    assert plan.worst_residual > 0.15
+    assert plan.warning == (
+        f'{plan.worst_residual:.2g} of the residual vibration would be left with other '
+        'payloads or frequencies of the design: take more time, or a smaller uncertainty'
+    )
+
+
 def test_a_duration_far_too_short_is_refused_by_what_it_takes(arm):
     rng = np.random.default_rng(3)
     drawn = 10.0 ** rng.uniform(-5.0, -1.0, 6)
@@ -234,6 +297,12 @@ def test_a_plan_that_the_limits_do_not_allow_says_which(arm):
         (([0.0], [1.0, 2.0], {}), 'goal must be 1 finite numbers, in this order: motor'),
         (([0.0], [1.0], {'duration': -1.0}), 'duration = -1.0 must be from 1e-06 to 10000 s'),
         (([0.0], [1.0], {'duration': 1e-200}), 'duration = 1e-200 must be from 1e-06 to 10000 s'),
+        (([0.0], [1.0], {'uncertainty': 0.5}), 'uncertainty = 0.5 must be from 0 to below 0.5'),
+        (
+            ([0.0], [1.0], {'payload': {'tool': (0.2, 0.1)}}),
+            'payload of "tool" = (0.2, 0.1) must be a mass >= 0 [kg], or the smallest and the '
+            'largest mass',
+        ),
         (
             ([0.0], [1.0], {'payload': {'hand': 1.0}}),
             'no link "hand" that carries a payload. Known: hub, arm, tip_mass, tool',
@@ -266,7 +335,7 @@ def test_nothing_to_be_shortest_under():
 def test_a_plan_keeps_the_limits_of_the_description(arm, changes):
     arm = frs.with_parameters(arm, {'motor.effort': np.inf})
     limited = frs.with_parameters(arm, changes)
-    plan = plan_move(limited, START, GOAL)
+    plan = plan_move(limited, START, GOAL, uncertainty=0.0)
     times = np.linspace(0.0, plan.duration, 20_000)
     samples = plan.motion.samples(times)[:, :, 0]
     speeds_up = samples[:, 2] * np.sign(samples[:, 1])
@@ -284,5 +353,6 @@ def test_a_plan_keeps_the_limits_of_the_description(arm, changes):
     with pytest.raises(frs.SettingError, match=f'the {[*changes][-1].split(".")[1]} of "motor"'):
         plan_move(limited, START, GOAL, duration=0.6 * plan.duration)
     if [*changes] == ['motor.acceleration']:  # the same limit as an argument
-        same = plan_move(arm, START, GOAL, limits=PlanLimits(acceleration=(5.0,)))
+        limits = PlanLimits(acceleration=(5.0,))
+        same = plan_move(arm, START, GOAL, limits=limits, uncertainty=0.0)
         assert same.duration == plan.duration

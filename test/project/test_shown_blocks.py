@@ -43,20 +43,22 @@ def test_shapers_of_the_page_stop_where_what_they_shape_stops():
 
 
 def test_feedback_of_the_page_holds_an_arm_at_rest():
-    first, second, third, _, _ = blocks('control_feedback', 'python')
+    first, second, payload, third, _, _ = blocks('control_feedback', 'python')
     names = run('control_feedback', first, {})
     # nothing moves, so nothing is added
     effort = names['rest'].effort
     np.testing.assert_allclose(names['effort'], effort, atol=1e-6)
     run('control_feedback', second, names)
     np.testing.assert_allclose(names['effort'], effort, atol=0.05 * np.abs(effort).max())
+    run('control_feedback', payload, names)
+    assert names['law'].warning == '' and np.isnan(names['law'].frequency)
     run('control_feedback', third, names)
     assert names['law'].poles.real.max() < 0.0
     assert np.abs(names['sim'].position - POSE).max() < 0.02
 
 
 def test_how_far_a_slide_reaches_is_printed_for_every_turn(capsys):
-    run('control_feedback', blocks('control_feedback', 'python')[3], {})
+    run('control_feedback', blocks('control_feedback', 'python')[4], {})
     rows = np.array([line.split() for line in capsys.readouterr().out.splitlines()], float)
     assert rows[:, 0] == pytest.approx([0.0, 0.5, np.pi / 2])
     # along the strip the slide bends nothing, across it most
@@ -65,7 +67,7 @@ def test_how_far_a_slide_reaches_is_printed_for_every_turn(capsys):
 
 
 def test_a_move_that_repeats_gets_better():
-    names = run('control_feedback', blocks('control_feedback', 'python')[4], {})
+    names = run('control_feedback', blocks('control_feedback', 'python')[5], {})
     first = RepeatedMove(names['motion'], duration=names['duration'], count=16)
     before, after = (
         np.abs(names['measure'](move.reference())).max() for move in (first, names['move'])
