@@ -16,6 +16,7 @@ Residual vibration of an arm with shapers, feedback, plans and learning, and the
 | `damping_added` | to the first mode by strain feedback and by PPF; residue of a push |
 | `lqg_settling_periods` | from the end of the reference until the tip stays within 2 % |
 | `planned_residual` | of the tip after a planned move, over that of minimum jerk; with a servo |
+| `plan_10_percent_off` | after planned moves if the frequencies are 10 % off: worst, median |
 | `learning` | tip error after 5 and 15 trials over that of the first one |
 | `logs_whole` | of 16 logs with a move, of arms in MuJoCo: modes found within 1 % |
 | `deviations_covered` | of 200 logs with a move: share of modes within 2 standard deviations |
@@ -37,7 +38,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import expm
 
-from benchmarks import bench_moves, logs_whole, modal_logs
+from benchmarks import bench_moves, logs_whole, modal_logs, plan_sensitivity
 from benchmarks import control_feedback as feedback
 from benchmarks.shaped_moves import DESIGNS, recommended, residuals, summed
 from flex_robot_sim.analysis.mode_table import ModeTable
@@ -237,6 +238,7 @@ PARTS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
     'damping_added': (feedback.damping_added, _nested_text),
     'lqg_settling_periods': (feedback.lqg_settling_periods, _nested_text),
     'planned_residual': (feedback.planned_residual, _nested_text),
+    'plan_10_percent_off': (plan_sensitivity.plan_10_percent_off, plan_sensitivity.as_lines),
     'learning': (feedback.learning, _nested_text),
     'logs_whole': (logs_whole.logs_whole, logs_whole.as_lines),
     'deviations_covered': (modal_logs.deviations_covered, modal_logs.deviations_lines),

@@ -42,7 +42,9 @@ SHORTENED_STEP, MAX_SHORTENED_STEPS = 0.4, 3  # of a step that raises the cost
 RESIDUAL_GOAL = 0.003  # target residual vibration, over minimum jerk
 MAX_RESIDUAL = 0.05  # residual vibration of an acceptable plan, over minimum jerk
 MAX_WORST_RESIDUAL = 0.15  # the same for other payloads and frequencies
-OTHER_ARM_WEIGHT = 0.2  # of their residual, over that of the nominal arm
+MAX_WORST_USAGE = 1.01  # share of a limit of effort or deflection for them
+OTHER_ARM_WEIGHTS = 0.2, 0.06  # of their residual, over that of the nominal arm
+MAX_OTHER_ITERATIONS, OTHER_STAGNATION_RATIO = 20, 0.97  # of the search for all arms
 WEIGHT_STEP = 0.02  # finite difference of a weight, over the longest travel
 WEIGHTS = {'residual': 300.0, 'beyond': 30.0, 'weights': 0.1}
 DURATION_TOLERANCE = 0.02  # relative, of the shortest duration
@@ -67,16 +69,6 @@ def _corrected_slopes(slopes, step, change):
     whole = np.vstack(slopes)
     whole = whole + np.outer(change - whole @ step, step) / max(step @ step, 1e-300)
     return whole[: len(slopes[0])], whole[len(slopes[0]) :]
-
-
-def _residual(arms, responses, scale):
-    """Weighted residual vibration of arms (C27), flat; the first one is nominal."""
-    return np.concatenate(
-        [
-            (OTHER_ARM_WEIGHT if k else 1.0) / scale * arm.residual(response)
-            for k, (arm, response) in enumerate(zip(arms, responses))
-        ]
-    )
 
 
 class PlanSearch:
@@ -159,22 +151,35 @@ class PlanSearch:
 
     def _improved(self, nominal, duration, scale):
         """Return the Plan for all arms; that for the nominal arm if others prevent a plan."""
-        best = self._search(self._arms, nominal.weights, duration, scale)
-        plan = self._plan_of(best, duration, scale)
-        if self.violation(plan, is_nominal=True):
-            return self._plan_of(nominal, duration, scale)
-        return plan
+        for weight in OTHER_ARM_WEIGHTS:
+            best = self._search(self._arms, nominal.weights, duration, scale, weight)
+            plan = self._plan_of(best, duration, scale)
+            if not self.violation(plan, is_nominal=True):
+                return plan
+        return self._plan_of(nominal, duration, scale)
 
-    def _search(self, arms, weights, duration, scale):
-        """Return the best path for some arms, the nominal one first."""
+    def _search(self, arms, weights, duration, scale, other_weight=1.0):
+        """
+        Return the best path for some arms, the nominal one first.
+
+        :param other_weight: of the residual of the other arms, over that of the nominal one.
+        """
+
+        def residual_of(responses):
+            return np.concatenate(
+                [
+                    (other_weight if k else 1.0) / scale * arm.residual(response)
+                    for k, (arm, response) in enumerate(zip(arms, responses))
+                ]
+            )
+
+        is_nominal = len(arms) == 1
+        stagnation = STAGNATION_RATIO if is_nominal else OTHER_STAGNATION_RATIO
         slopes, best, has_new_slopes, shortened = None, None, False, 0
-        for _ in range(MAX_ITERATIONS):
+        for _ in range(MAX_ITERATIONS if is_nominal else MAX_OTHER_ITERATIONS):
             motion = self.paths.motion(weights, duration)
             responses = [arm.simulate(motion, duration) for arm in arms]
-            residual, shares = (
-                _residual(arms, responses, scale),
-                self._limit_shares(arms, responses),
-            )
+            residual, shares = (residual_of(responses), self._limit_shares(arms, responses))
             vibration, excess = np.linalg.norm(residual), max(shares.max(initial=0.0) - 1.0, 0.0)
             cost = float(vibration + 3 * excess)
             gain = cost / best.cost if best is not None and best.cost > 0.0 else 0.0
@@ -195,12 +200,12 @@ class PlanSearch:
             if (
                 cost < RESIDUAL_GOAL
                 and shares.max(initial=0.0) <= LIMIT_SHARE + 0.01
-                or (has_new_slopes and gain > STAGNATION_RATIO)
+                or (has_new_slopes and gain > stagnation)
             ):
                 break
             has_new_slopes = slopes is None or gain > NEW_SLOPES_RATIO
             if has_new_slopes:
-                slopes = self._slopes(arms, best.weights, duration, scale)
+                slopes = self._slopes(arms, best.weights, duration, residual_of)
             weights = self._corrected(best.weights, best.residual, best.shares, slopes)
         assert best is not None
         return best
@@ -243,7 +248,7 @@ class PlanSearch:
     @staticmethod
     def _shortfall(plan):
         """Line about what a Plan lacks for other payloads or frequencies, or ''."""
-        if plan.worst_usage > 1.0:
+        if plan.worst_usage > MAX_WORST_USAGE:
             return (
                 'with other payloads or frequencies of the design, effort or deflection would be '
                 f'{plan.worst_usage:.3g} times its limit'
@@ -286,13 +291,13 @@ class PlanSearch:
             if name.startswith(('effort', 'deflection'))
         }
 
-    def _slopes(self, arms, weights, duration, scale):
+    def _slopes(self, arms, weights, duration, residual_of):
         """Slopes of residual and limit shares with the weights."""
 
         def values(weights):
             motion = self.paths.motion(weights, duration)
             responses = [arm.simulate(motion, duration, SLOPE_STEP_FACTOR) for arm in arms]
-            return _residual(arms, responses, scale), self._limit_shares(arms, responses)
+            return residual_of(responses), self._limit_shares(arms, responses)
 
         step = WEIGHT_STEP * self.distance
         residual, shares = values(weights)

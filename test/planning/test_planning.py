@@ -136,7 +136,7 @@ def test_plan_for_a_range_of_payloads_leaves_little_with_each(arm):
 
 
 def test_a_short_plan_warns_of_other_frequencies(arm):
-    plan = plan_move(arm, START, np.array([0.05]), duration=0.42)
+    plan = plan_move(arm, START, np.array([0.05]), duration=0.5, uncertainty=0.35)
     assert plan.worst_residual > 0.15
     assert plan.warning == (
         f'{plan.worst_residual:.2g} of the residual vibration would be left with other '
@@ -197,7 +197,7 @@ def test_shortest_plan_keeps_to_every_limit_and_uses_one(arm):
     limits = PlanLimits(
         effort=(0.4,), velocity=(2.0,), acceleration=(12.0,), jerk=(200.0,), deflection=0.08
     )
-    plan = plan_move(arm, START, np.array([0.5]), limits=limits)
+    plan = plan_move(arm, START, np.array([0.5]), limits=limits, uncertainty=0.0)
     t = np.linspace(0.0, plan.duration, 2000)
     rows = np.array([plan.motion.sample(x) for x in t])[:, :, 0]
     assert np.abs(rows[:, 1]).max() <= 2.0 and np.abs(rows[:, 2]).max() <= 12.0
@@ -206,7 +206,14 @@ def test_shortest_plan_keeps_to_every_limit_and_uses_one(arm):
     assert max(plan.limit_usage.values()) > 0.9 and plan.residual_vibration < 0.05
     # a duration shorter by a tenth violates some limit
     with pytest.raises(frs.SettingError):
-        plan_move(arm, START, np.array([0.5]), duration=0.9 * plan.duration, limits=limits)
+        plan_move(
+            arm,
+            START,
+            np.array([0.5]),
+            duration=0.9 * plan.duration,
+            limits=limits,
+            uncertainty=0.0,
+        )
 
 
 def test_a_rigid_joint_needs_what_its_jerk_limit_says():
