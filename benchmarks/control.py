@@ -15,9 +15,12 @@ Residual vibration of an arm with shapers, feedback, plans and learning, and the
 | `bench_residual` | of the true tip of the emulated bench: profiles by the bridge, set points |
 | `damping_added` | to the first mode by strain feedback and by PPF; residue of a push |
 | `lqg_settling_periods` | from the end of the reference until the tip stays within 2 % |
+| `two_planes` | of a push, of strain feedback and PPF on a link that bends in two planes |
+| `unknown_payload` | frequency and payload that LQG measures; vibration before, redesigned |
 | `planned_residual` | of the tip after a planned move, over that of minimum jerk; with a servo |
 | `plan_10_percent_off` | after planned moves if the frequencies are 10 % off: worst, median |
 | `learning` | tip error after 5 and 15 trials over that of the first one |
+| `learning_20_percent_off` | largest and last error over the first one, of an arm in MuJoCo |
 | `logs_whole` | of 16 logs with a move, of arms in MuJoCo: modes found within 1 % |
 | `deviations_covered` | of 200 logs with a move: share of modes within 2 standard deviations |
 | `sweep_left` | of 24 sweeps with two modes: frequencies, and shapers that exceed their claim |
@@ -38,7 +41,14 @@ from typing import Any
 import numpy as np
 from scipy.linalg import expm
 
-from benchmarks import bench_moves, logs_whole, modal_logs, plan_sensitivity
+from benchmarks import (
+    bench_moves,
+    feedback_claims,
+    learning_sensitivity,
+    logs_whole,
+    modal_logs,
+    plan_sensitivity,
+)
 from benchmarks import control_feedback as feedback
 from benchmarks.shaped_moves import DESIGNS, recommended, residuals, summed
 from flex_robot_sim.analysis.mode_table import ModeTable
@@ -237,9 +247,12 @@ PARTS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
     'bench_residual': (bench_moves.bench_residual, bench_moves.as_lines),
     'damping_added': (feedback.damping_added, _nested_text),
     'lqg_settling_periods': (feedback.lqg_settling_periods, _nested_text),
+    'two_planes': (feedback_claims.two_planes, _nested_text),
+    'unknown_payload': (feedback_claims.unknown_payload, _nested_text),
     'planned_residual': (feedback.planned_residual, _nested_text),
     'plan_10_percent_off': (plan_sensitivity.plan_10_percent_off, plan_sensitivity.as_lines),
     'learning': (feedback.learning, _nested_text),
+    'learning_20_percent_off': (learning_sensitivity.learning_20_percent_off, _nested_text),
     'logs_whole': (logs_whole.logs_whole, logs_whole.as_lines),
     'deviations_covered': (modal_logs.deviations_covered, modal_logs.deviations_lines),
     'sweep_left': (modal_logs.sweep_left, modal_logs.sweep_lines),

@@ -3,15 +3,16 @@ Norm-optimal iterative learning control of a repeated move.
 
 Splines with weights w are added to the reference of the drives (C26). The lifted gain G maps the
 weights to the motion of the tip over a trial; a model of arm and servo determines it. After a
-trial with the errors e, the change dw of the weights minimises the predicted error,
+trial with the errors e, the change dw of the weights minimises the predicted errors,
 
-    min over dw of |e + G dw|^2 + R |dw|^2,                                                  (C28)
+    min over dw of sum_k |e + G_k dw|^2 + R |dw|^2,                                          (C28)
 
-A small model error only slows the learning down. With a relative error s of G, the error in the
-range of G decreases by about the factor s per trial (Amann, Owens & Rogers, 1996). The gains of
-arms with other stiffness bound the change, so that none of them predicts an error above
-MAX_PREDICTED_RATIO times that of the first trial. A trial that is slightly worse than the best one
-is rejected, and a smaller change follows. A trial that is clearly worse ends the learning.
+With one gain, a small model error only slows the learning down: with a relative error s of G, the
+error in the range of G decreases by about the factor s per trial (Amann, Owens & Rogers, 1996).
+The gains G_k of arms with other stiffness make the change suit all of them. They also bound it, so
+that none of them predicts an error above MAX_PREDICTED_RATIO times that of the first trial. A
+trial that is slightly worse than the best one is rejected, and a smaller change follows. A trial
+that is clearly worse ends the learning.
 """
 
 from __future__ import annotations
@@ -125,7 +126,7 @@ class RepeatedMove:
 
         :param run: function from a reference to errors, rows by sample (t, outputs). A sequence
             adds functions for arms with other stiffness, such as `SimulatedTrials.runs(arm)`;
-            they bound the change per trial.
+            the change per trial suits all of them.
         :param weight_step: change of a weight in these trials [rad, m].
         :returns: gain (t * outputs, weights) of the first function.
         """
@@ -199,12 +200,13 @@ class RepeatedMove:
     def _change(self, weights, errors):
         """Change (w,) of the weights after a trial with these weights and errors, see (C28)."""
         assert self.gain is not None
-        penalty = self.regularization * np.linalg.norm(self.gain, 2) ** 2
+        gains = self.gain, *self.other_gains
+        penalty = len(gains) * self.regularization * np.linalg.norm(self.gain, 2) ** 2
         rows = self._constraints.rows
         room = np.maximum(self._constraints.bounds - rows @ weights.ravel(), 0.0)
-        step = constrained_step(self.gain, errors, penalty, rows, room)
+        step = constrained_step(np.vstack(gains), np.tile(errors, len(gains)), penalty, rows, room)
         largest = MAX_PREDICTED_RATIO * self.errors[0] * np.sqrt(errors.size)
-        return step * bounded_share(step, errors, (self.gain, *self.other_gains), largest)
+        return step * bounded_share(step, errors, gains, largest)
 
     def _end(self, rms):
         """End the learning with the best reference, and log the reason."""
