@@ -38,6 +38,7 @@ from flex_robot_sim.util.serialization import Serializable
 
 FREQUENCY_MARGIN = 0.02  # beyond the range of the design, over the frequency of the model
 STD_MARGIN = 3.0  # the same, over the standard deviation of the estimate
+MAX_RELATIVE_STD = 0.1  # standard deviation of a known frequency, over it
 BLOCKS_OUTSIDE = 10  # consecutive estimates outside the range before the warning
 MAX_MEASUREMENT = 1e9  # larger measurements are refused         [rad, m, 1/m]
 
@@ -134,7 +135,12 @@ class Lqg(Serializable):
     @property
     def frequency(self) -> float:
         """Measured frequency of the first mode with drives at rest; nan: not known yet [Hz]."""
-        return math.nan if self._monitor is None else self._monitor.frequency
+        return self._monitor.frequency if self._is_measured else math.nan
+
+    @property
+    def _is_measured(self):
+        monitor = self._monitor
+        return monitor is not None and monitor.std < MAX_RELATIVE_STD * monitor.frequency
 
     def payload(self, link: str) -> float:
         """
@@ -254,7 +260,7 @@ class Lqg(Serializable):
     @staticmethod
     def _monitor_of(entries, design, joints):
         """FrequencyMonitor of the first mode, or None without gauges or motor encoders."""
-        lowest = min(float(entry['frequency'][0]) for entry in entries.values())
+        lowest = min(float(entry['frequencies'][0]) for entry in entries.values())
         has_gauges = next(iter(entries.values()))['strain_weights'].size > 0
         if not has_gauges or design.feedback != 'motor' or not 0.0 < lowest < np.inf:
             return None
@@ -266,12 +272,13 @@ class Lqg(Serializable):
         np.subtract(curvature, v['encoders_rest'][self._m :], out=self._curvature_change)
         if not monitor.update(float(v['strain_weights'] @ self._curvature_change), position):
             return
-        low, high = self._frequency_range * v['frequency'][0]
-        margin = FREQUENCY_MARGIN * v['frequency'][0] + STD_MARGIN * monitor.std
+        first = v['frequencies'][0]
+        low, high = self._frequency_range * v['frequencies']
+        margin = FREQUENCY_MARGIN * first + STD_MARGIN * monitor.std
         is_outside = not low - margin <= monitor.frequency <= high + margin
-        self._outside = self._outside + 1 if is_outside and monitor.std < np.inf else 0
+        self._outside = self._outside + 1 if is_outside and self._is_measured else 0
         if self._outside == BLOCKS_OUTSIDE and not self.warning:
-            self.warning = frequency_warning(monitor.frequency, v['frequency'][0], low, high)
+            self.warning = frequency_warning(monitor.frequency, first, low, high)
             log.warning('%s', self.warning)
 
     def _begin(self, position, effort):

@@ -26,6 +26,7 @@ from flex_robot_sim.util.summary import summarized
 INTEGRAL_RATE_SHARE = 0.3  # rate of the slow efforts, over the bandwidth
 GAUGE_NOISE = 1.0  # noise of the gauges, over the curvature of a rigid turn by encoder noise
 REGULARISATION = 1e-9  # process noise of all states, for a regular filter
+GROUP_RATIO = 1.5  # frequency of modes that count as the first ones, over the lowest one
 REFERENCE_BANDWIDTH = 1.0  # bandwidth of the reference model, over the first mode
 REFERENCE_ELASTIC_WEIGHT = 4.0  # weight of elastic motion in it, over (C22)
 
@@ -44,7 +45,7 @@ class LqgGains:
     inertia: np.ndarray  # (joints, joints)  of the drives of the rigid arm
     encoders_rest: np.ndarray  # (y,)
     effort: np.ndarray  # (joints,)  at equilibrium                            [N m, N]
-    frequency: np.ndarray  # (1,)    of the first mode, drives at rest; inf: rigid      [Hz]
+    frequencies: np.ndarray  # (2,)   of the first modes, drives at rest; inf: rigid    [Hz]
     strain_weights: np.ndarray  # (g,)  from curvatures to the first mode
 
 
@@ -67,28 +68,43 @@ def gains_at(
         model.M[:joints, :joints],
         np.concatenate([model.encoders_rest, model.gauges_rest])[: len(C)],
         model.effort,
-        first_frequency(model),
+        first_frequencies(model),
         first_mode_weights(model, sensors),
     )
 
 
-def first_frequency(model: PoseModel) -> np.ndarray:
-    """Frequency (1,) of the first mode with drives at rest, for a reduced PoseModel [Hz]."""
-    from scipy.linalg import eigh  # imported late: slow
+def first_frequencies(model: PoseModel) -> np.ndarray:
+    """
+    Lowest and highest frequency (2,) of the first modes with drives at rest [Hz]; inf: rigid.
 
-    joints = model.actuation.shape[1]
-    if len(model.M) == joints:
-        return np.array([np.inf])
-    squares = eigh(model.K_symmetric[joints:, joints:], model.M[joints:, joints:])[0]
-    return np.sqrt(np.maximum(squares[:1], 0.0)) / (2 * np.pi)
+    All modes up to GROUP_RATIO times the first frequency count, because poses may swap them.
+    """
+    squares = _locked_modes(model)[0]
+    if not squares.size:
+        return np.full(2, np.inf)
+    natural = np.sqrt(np.maximum(squares, 0.0)) / (2 * np.pi)
+    return np.array([natural[0], natural[natural <= GROUP_RATIO * natural[0]].max()])
 
 
 def first_mode_weights(model: PoseModel, sensors: str) -> np.ndarray:
     """Row (g,) from curvatures to the first mode of a reduced PoseModel; empty without gauges."""
-    modes = model.gauges[:, model.actuation.shape[1] :]
-    if sensors != 'all' or not modes.size:
+    joints = model.actuation.shape[1]
+    curvatures = model.gauges[:, joints:]
+    if sensors != 'all' or not curvatures.size:
         return np.zeros(0)
-    return np.linalg.pinv(modes)[0]
+    shape = _locked_modes(model)[1][:, 0]
+    shape = shape * np.sign(shape[np.abs(shape).argmax()])
+    return shape @ model.M[joints:, joints:] @ np.linalg.pinv(curvatures)
+
+
+def _locked_modes(model):
+    """Squared rates and shapes of a reduced PoseModel with drives at rest."""
+    from scipy.linalg import eigh  # imported late: slow
+
+    joints = model.actuation.shape[1]
+    if len(model.M) == joints:
+        return np.zeros(0), np.zeros((0, 0))
+    return eigh(model.K_symmetric[joints:, joints:], model.M[joints:, joints:])
 
 
 def outputs_of(model: PoseModel, sensors: str) -> np.ndarray:

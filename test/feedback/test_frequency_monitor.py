@@ -108,6 +108,29 @@ def test_a_stiffness_within_the_range_of_the_design_is_not_reported(single_link,
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize('mass, warns', [(0.0, False), (0.6, True)])
+def test_an_arm_with_two_bending_planes_is_reported_with_a_heavy_payload_only(mass, warns):
+    arm = frs.load('two_link')
+    axes = [[0.0], [0.2, 0.7, 1.2], [-2.0, -1.2, -0.4]]
+    law = Lqg(arm, design_lqg(arm, axes, period=4e-3, delay=4e-3))
+    plant = frs.with_payload(arm, 'tool', mass)
+    start, goal = np.array([0.0, 0.2, -0.5]), np.array([0.5, 1.1, -1.9])
+    motion = minimum_jerk_motion(start, goal, duration=1.0, begin=0.1)
+    rest, simulation = frs.equilibrium(plant, start), frs.Simulation(plant)
+    simulation.set_state(q=rest.q)
+    law.start(start, effort=rest.effort)
+
+    def control(seen):
+        return law.update(seen.position, None, seen.curvature, motion.sample(seen.time))
+
+    for force in ((0.0, 0.5, 0.5), (0.0, 0.0, 0.0)):
+        simulation.push('tool', force=force)
+        loop = sensor_feedback(plant, control)
+        rollout(simulation, duration=1.6, controller=loop, **law.design.loop._asdict())
+    assert bool(law.warning) == warns
+
+
+@pytest.mark.slow
 def test_without_gauges_or_motion_no_frequency_is_known(single_link):
     arm, _ = single_link
     law = Lqg(arm, design_lqg(arm, [0.0], period=5e-3, delay=50e-3, modes=1, sensors='encoders'))
