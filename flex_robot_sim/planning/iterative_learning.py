@@ -54,8 +54,7 @@ class RepeatedMove:
         move = frs.planning.RepeatedMove(motion, duration=0.8, count=8)
         times = np.linspace(0.0, 0.8, 40)
         errors = lambda reference: [0.9 * reference(t)[0] - 0.5 for t in times]    # of a trial
-        move.model(errors, weight_step=0.01), move.learn(errors(move.reference()))
-        move.errors, move.warning       # one per trial; why the learning has ended
+        move.model(errors, weight_step=0.01), move.learn(errors(move.reference())), move.warning
     """
 
     def __init__(
