@@ -62,8 +62,8 @@ def left_in_mujoco(factor, motion, end, step=5e-4):
         data.qfrc_applied[:] = springs * place + DAMPERS * speed
         mujoco.mj_step(model, data)
         if k * step > end:
-            away = max(away, np.linalg.norm(data.body('tool').xpos - there))
-    return float(away)
+            away = max(away, float(np.linalg.norm(data.body('tool').xpos - there)))
+    return away
 
 
 def left_in_simulation(arm, factor, motion, end):

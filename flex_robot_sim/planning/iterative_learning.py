@@ -181,7 +181,7 @@ class RepeatedMove:
         if self.is_finished:
             return rms
         if self._best is not None and rms > END_RATIO * self._best[0]:
-            self._end(rms)
+            self._end(rms, *self._best[:2])
             return rms
         if self._best is not None and rms > REJECTION_RATIO * self._best[0]:
             self.regularization = min(REGULARIZATION_INCREASE * self.regularization, 1.0)
@@ -200,16 +200,17 @@ class RepeatedMove:
         """Change (w,) of the weights after a trial with these weights and errors, see (C28)."""
         assert self.gain is not None
         gains = self.gain, *self.other_gains
-        penalty = len(gains) * self.regularization * np.linalg.norm(self.gain, 2) ** 2
+        largest_gain = float(np.linalg.norm(self.gain, 2))
+        penalty = len(gains) * self.regularization * largest_gain**2
         rows = self._constraints.rows
         room = np.maximum(self._constraints.bounds - rows @ weights.ravel(), 0.0)
         step = constrained_step(np.vstack(gains), np.tile(errors, len(gains)), penalty, rows, room)
         largest = MAX_PREDICTED_RATIO * self.errors[0] * np.sqrt(errors.size)
         return step * bounded_share(step, errors, gains, largest)
 
-    def _end(self, rms):
+    def _end(self, rms, least, best_weights):
         """End the learning with the best reference, and log the reason."""
-        least, self.weights = self._best[0], self._best[1].copy()
+        self.weights = best_weights.copy()
         self.warning = (
             f'trial {len(self.errors)} has an error of {rms:.3g}, above {END_RATIO:g} times the '
             f'least one of {least:.3g}: learning ends with the reference of trial '
