@@ -90,3 +90,23 @@ def test_shapers_for_sweeps_leave_no_more_than_they_claim(benchmark):
     assert found['both_modes'] == found['sweeps'] == 4
     assert found['worst_above_claim'] <= 0.0
     assert dict(benchmark.PARTS['sweep_left'][1](found))
+
+
+def test_plans_and_learning_keep_their_targets_with_other_frequencies(benchmark):
+    planned = benchmark.PARTS['plan_10_percent_off'][0](True)
+    assert planned['median'] <= planned['worst'] <= 0.15
+    assert planned['planned without uncertainty: least'] > planned['worst']
+    assert dict(benchmark.PARTS['plan_10_percent_off'][1](planned))
+    learnt = benchmark.PARTS['learning_20_percent_off'][0](True)
+    assert all(row['largest'] == 1.0 and row['last'] < 0.15 for row in learnt.values())
+
+
+def test_feedback_reaches_both_planes_and_finds_an_unknown_payload(benchmark):
+    planes = benchmark.PARTS['two_planes'][0](True)
+    for kind in ('strain', 'ppf'):
+        row = planes[f'{kind}, modes = None']
+        assert max(row['sideways'], row['up and down']) < 0.03 and row['warning'] == 'none'
+        assert 'keeps' in planes[f'{kind}, modes = 1']['warning']
+    (row,) = benchmark.PARTS['unknown_payload'][0](True).values()
+    assert row['warns'] and abs(row['payload [kg]'] / 0.3 - 1) < 0.05
+    assert row['periods when redesigned'] < 0.3 * row['periods to 2 %']
