@@ -112,6 +112,8 @@ setup(
         'colcon': ['colcon-core>=0.18', 'colcon-ros>=0.5'],
         'docs': ['furo', 'myst-parser>=3', 'sphinx>=7', 'sphinx-mathjax-offline'],
         'release': ['twine>=6', 'uv>=0.8'],
+        # jerk-limited profiles, for comparison with shapers
+        'ruckig': ['ruckig>=0.14'],
         # robots of other people, for tests
         'robots': ['example-robot-data>=6.0', 'mujoco>=3.2'],
         'test': [

@@ -92,6 +92,7 @@ OWNERS = {
     'pandas': 'util.table_files',
     'pyarrow': 'util.table_files',
     'rclpy': 'ros and nodes',
+    'ruckig': 'shaping.motion_profiles',
     'serial': 'rig.host.serial_port',
     'trimesh': 'viewer.meshes',
     'viser': 'viewer.browser',
