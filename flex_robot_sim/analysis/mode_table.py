@@ -76,7 +76,10 @@ def loaded(arm: ArmModel, payload: tuple | None = None) -> ArmModel:
 
 
 def excited_modes(
-    arm: ArmModel, position: np.ndarray, gains: tuple[ArrayLike, ArrayLike] | None = None
+    arm: ArmModel,
+    position: np.ndarray,
+    gains: tuple[ArrayLike, ArrayLike] | None = None,
+    direction: np.ndarray | None = None,
 ) -> PoseModes:
     """
     Return the PoseModes of all oscillating modes, even if hardly excited (S9).
@@ -85,7 +88,9 @@ def excited_modes(
     joint. The vibration follows a step of acceleration of the joint that excites the mode most.
 
     :param gains: (stiffness, damping) of the servo of the joints; None: locked joints.
+    :param direction: joints (joints,) that move together, in these proportions; None: each alone.
     """
+    directions = np.eye(len(arm.joint_names)) if direction is None else direction[:, None]
     motors, q = arm.motor_q, equilibrium(arm, position).q
     all_modes = modes(arm, q, gains=gains)
     is_oscillating = (all_modes.damping_ratios < MAX_OSCILLATING_RATIO) & (
@@ -98,9 +103,9 @@ def excited_modes(
     # the phase of a damped mode is arbitrary: choose the one with the largest real part
     shapes = np.real(shapes * np.exp(-0.5j * np.angle((shapes**2).sum(axis=0))))
     if gains is None:
-        participation = shapes.T @ M @ rigid_moves(arm)
+        participation = shapes.T @ M @ rigid_moves(arm) @ directions
     else:
-        participation = shapes[motors].T * np.broadcast_to(gains[0], len(motors))
+        participation = shapes[motors].T * np.broadcast_to(gains[0], len(motors)) @ directions
     mass = np.einsum('ik,ij,jk->k', shapes, M, shapes)
     # per acceleration of a joint; then per acceleration of the tool by the dominant joint
     sizes = (
@@ -108,7 +113,7 @@ def excited_modes(
         * np.abs(participation).max(axis=1, initial=0.0)
         / (mass * rates**2)
     )
-    tool_acceleration = np.linalg.norm(J @ rigid_moves(arm), axis=0).max(initial=0.0)
+    tool_acceleration = np.linalg.norm(J @ rigid_moves(arm) @ directions, axis=0).max(initial=0.0)
     if gains is not None:  # acceleration equivalent of a step of the target
         sizes = sizes / rates**2
     return PoseModes(

@@ -269,8 +269,8 @@ def _shaper(arm, name, start, goal, servo, period):
 
 def _recommended(arm, start, goal, poses, servo, period):
     """Return the OnlineShaper that `flexsim shape` recommends."""
-    with show_progress('trying shapers, on linear models and in moves'):
-        recommendation = recommend(arm, [start, goal], gains=servo)
+    with show_progress('comparing shapers in simulated moves'):
+        recommendation = recommend(arm, move=(start, goal), gains=servo)
     recommendation.refuse_none(arm)
     choice, joints = recommendation.choice, 2 * len(arm.joint_names)
     if choice.design is None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -79,6 +79,10 @@ class Shaper:
         if np.ndim(positions) == 1:
             shaped = shaped[:, 0]
         return ShapedPositions(extended_times(times, period, len(shaped)), shaped)
+
+    def renamed(self, name: str) -> Shaper:
+        """Return the same impulses with another name."""
+        return replace(self, name=name)
 
     def fir(self, period: float) -> tuple[np.ndarray, np.ndarray]:
         """Delays in samples (i,) and weights (i,) of the FIR filter (S6), for a period [s]."""

@@ -1,8 +1,10 @@
 """
 Shaper recommendation for an arm, shared by the command line, the nodes and the benchmarks.
 
-It evaluates all shapers by linear models at several poses and payloads (`shaper_comparison`). It
-then tries the acceptable ones, shortest first, on the nonlinear arm (`validation_moves`).
+The candidates follow from linear models at several poses and payloads (`shaper_comparison`). The
+nonlinear arm makes moves with each of them (`validation_moves`), and the one whose moves come to
+rest first is recommended. Small motions about one pose, and recordings, have linear moves
+(`linear_moves`).
 """
 
 from __future__ import annotations
@@ -17,23 +19,22 @@ from flex_robot_sim.analysis import mode_table
 from flex_robot_sim.analysis.joint_space_inertia import poses_within
 from flex_robot_sim.analysis.natural_modes import modes
 from flex_robot_sim.analysis.statics import equilibrium
-from flex_robot_sim.model.arguments import array_or_nan, expect_arm, expect_kind
+from flex_robot_sim.model.arguments import array_or_nan, expect_arm, expect_kind, number_or_nan
 from flex_robot_sim.model.arm_model import ArmModel
-from flex_robot_sim.shaping.impulses import TOLERANCE
-from flex_robot_sim.shaping.shaper_comparison import (
-    ModeCase,
-    ShaperCandidate,
-    StageDesign,
-    compare_shapers,
-    meets_tolerance,
-)
-from flex_robot_sim.shaping.shaper_stages import ShaperStage, stages_of
-from flex_robot_sim.shaping.validation_moves import ValidationMoves
-from flex_robot_sim.util.exceptions import SettingError
+from flex_robot_sim.shaping.linear_moves import LinearMoves, ModeCase
+from flex_robot_sim.shaping.shaper_comparison import ShaperCandidate, compare_shapers
+from flex_robot_sim.shaping.shaper_stages import ShaperStage, StageDesign, stages_of
+from flex_robot_sim.shaping.validation_moves import ValidationMoves, pairs_between, pairs_in_range
+from flex_robot_sim.util.exceptions import SettingError, shortened
 from flex_robot_sim.util.summary import summarized
 
 DEFAULT_POSES = 6  # number of poses if none are given
+PATH_POSES = 3  # number of poses of a single move
 DEFAULT_UNCERTAINTY = 0.1  # relative error of model frequencies
+DEFAULT_ALLOWED_M = 5e-4  # distance of the tool that counts as rest
+DEFAULT_ACCELERATION = 1.0  # of the tool in small motions about a pose             [m/s2]
+WEAK_SHARE = 0.02  # share of the largest vibration that weighted designs include
+MAX_WEAK_MODES = 6
 
 
 @summarized
@@ -44,15 +45,15 @@ class Recommendation(NamedTuple):
     Example::
 
         found = frs.shaping.recommend(frs.load('single_link'), [[0.3]])
-        [(one.name, one.added_time, one.vibration) for one in found.candidates]
+        [(one.name, one.added_time, one.figures.rest_time) for one in found.candidates]
         found.choice.shaper.times
     """
 
     cases: list  # [ModeCase]; empty: no vibration
-    candidates: list  # [ShaperCandidate], the unshaped motion first
-    best: int  # row of the recommended one; 0: no shaper helps
-    moves: int  # number of trial moves; 0 for a single pose
-    reason: str = ''  # why no shaper meets the tolerance, if known
+    candidates: list  # [ShaperCandidate], the unshaped motion first, motion profiles last
+    best: int  # row of the recommended one; 0: no shaper
+    moves: int  # number of moves of the nonlinear arm; 0 for a single pose
+    reason: str = ''  # why no shaper meets the constraint, if known
 
     @property
     def choice(self) -> ShaperCandidate:
@@ -60,14 +61,19 @@ class Recommendation(NamedTuple):
         return self.candidates[self.best]
 
     def refuse_none(self, arm: ArmModel) -> None:
-        """Raise SettingError if an arm does not vibrate, or if no shaper helps."""
+        """Raise SettingError if an arm needs no shaper, or if no shaper helps."""
         name = arm.description.name
         if not self.cases:
             raise SettingError(f'nothing of {name} vibrates: it needs no shaper')
+        if self.best == 0 and self.choice.meets_constraint:
+            left = 1e3 * self.choice.figures.left
+            raise SettingError(
+                f'{name} vibrates by {left:.2g} mm at most after its moves: it needs no shaper'
+            )
         if self.best == 0:
             reason = f', as {self.reason}' if self.reason else ''
             raise SettingError(
-                f'no shaper helps {name}: each leaves as much as none or more{reason}. Take none'
+                f'no shaper helps {name}: with each it comes to rest later{reason}. Take none'
             )
 
 
@@ -75,34 +81,98 @@ def recommend(
     arm: ArmModel,
     poses: ArrayLike | None = None,
     *,
+    move: tuple[ArrayLike, ArrayLike] | None = None,
     payloads: Sequence[tuple | None] = (None,),
     gains: tuple[ArrayLike, ArrayLike] | None = None,
     uncertainty: float = DEFAULT_UNCERTAINTY,
-    tolerance: float = TOLERANCE,
-    allowed_vibration: float = 5e-4,
+    allowed_vibration: float = DEFAULT_ALLOWED_M,
+    acceleration: float | None = None,
     fixed: bool = False,
 ) -> Recommendation:
     """
-    Return the Recommendation for an arm: candidates, their duration and vibration, and the best.
+    Return the Recommendation for an arm: candidates, their figures in moves, and the best.
 
     It simulates moves of the nonlinear arm, and takes seconds.
 
-    :param poses: (k, joints) [rad, m]; one: small motions about it; default: the joint range.
+    :param poses: (k, joints) [rad, m], between which the arm moves; one: small motions about it;
+        default: the joint range.
+    :param move: start and end (joints,) of the only move [rad, m], instead of poses.
     :param payloads: possible payloads: None, (link, mass [kg]) or (link, mass, centre (3,) [m]).
     :param gains: (stiffness, damping) of the servo; None: the joints are locked.
     :param uncertainty: relative error of the frequencies.
-    :param tolerance: allowed residual vibration, relative to the unshaped one.
-    :param allowed_vibration: of the tool, for which accelerations are compared [m].
+    :param allowed_vibration: distance of the tool from its goal that counts as rest [m].
+    :param acceleration: largest one of the tool [m/s2]; default: by the limits of the joints, and
+        1 m/s2 about a single pose.
     :param fixed: whether the delays must be the same in all poses.
 
     Example::
 
         arm = frs.load('single_link')
-        found = frs.shaping.recommend(arm, [[0.3]])
-        found.choice.name, found.choice.added_time, found.choice.vibration
+        found = frs.shaping.recommend(arm, move=([0.0], [0.8]))
+        found.choice.name, found.choice.added_time, found.choice.figures.rest_time
         shaped = found.choice.shaper.shape([0.0, 1e-3, 2e-3], [0.0, 0.1, 0.2])
     """
     expect_arm(arm)
+    check_rule(uncertainty, allowed_vibration, acceleration)
+    if move is not None and poses is not None:
+        raise SettingError('give either poses or a move, not both')
+    chosen = _checked_poses(arm, poses if move is None else np.array([*move], float), move)
+    expect_kind('payloads', payloads, Sequence, 'a list of None and (link, mass [kg])')
+    payloads = tuple(payloads) or (None,)
+    direction = None
+    if move is not None:
+        assert chosen is not None
+        direction = chosen[1] - chosen[0]
+        poses = chosen[0] + np.linspace(0.0, 1.0, PATH_POSES)[:, None] * direction
+    else:
+        poses = poses_within(arm, DEFAULT_POSES)[:DEFAULT_POSES] if chosen is None else chosen
+    cases = cases_of(arm, poses, payloads, gains)
+    if not cases:
+        return Recommendation([], [], 0, 0)
+    conditions = cases_of(arm, poses, payloads, gains, direction, WEAK_SHARE)
+    moves: LinearMoves | ValidationMoves
+    if chosen is not None and len(chosen) == 1:
+        moves = LinearMoves(cases, uncertainty, acceleration or DEFAULT_ACCELERATION)
+    else:
+        pairs = pairs_in_range(arm) if chosen is None else pairs_between(chosen)
+        moves = ValidationMoves(
+            arm,
+            pairs if move is None else [(chosen[0], chosen[1])],
+            payloads,
+            uncertainty,
+            cases[0].frequencies.size,
+            gains,
+            acceleration or np.inf,
+        )
+    candidates, best = compare_shapers(
+        cases, moves, uncertainty, allowed_vibration, fixed, conditions
+    )
+    reason = ''
+    if not candidates[best].meets_constraint:
+        reason = slow_servo_diagnosis(arm, poses[0], gains)
+    count = len(moves) if isinstance(moves, ValidationMoves) else 0
+    return Recommendation(cases, candidates, best, count, reason)
+
+
+def check_rule(uncertainty: float, allowed_vibration: float, acceleration: float | None) -> None:
+    """Raise SettingError if a number of the rule is out of range."""
+    if not 0.0 <= number_or_nan(uncertainty) < 0.5:
+        raise SettingError(
+            f'uncertainty = {shortened(repr(uncertainty), 60)} of frequencies must be at least '
+            '0 and below 0.5'
+        )
+    for name, value, unit in (
+        ('allowed_vibration', allowed_vibration, 'm'),
+        ('acceleration', acceleration, 'm/s2'),
+    ):
+        if value is not None and not 0.0 < number_or_nan(value) < np.inf:
+            raise SettingError(
+                f'{name} = {shortened(repr(value), 60)} must be > 0 and finite [{unit}]'
+            )
+
+
+def _checked_poses(arm, poses, move):
+    """Poses as (k, joints), or None for the joint range."""
     chosen = None if poses is None else np.atleast_2d(array_or_nan(poses))
     if chosen is not None and not chosen.size:
         chosen = None
@@ -113,29 +183,9 @@ def recommend(
             f'poses must be rows of {len(arm.joint_names)} finite numbers, in this order: '
             f'{", ".join(arm.joint_names)}'
         )
-    expect_kind('payloads', payloads, Sequence, 'a list of None and (link, mass [kg])')
-    payloads = tuple(payloads) or (None,)
-    poses = poses_within(arm, DEFAULT_POSES)[:DEFAULT_POSES] if chosen is None else chosen
-    cases = cases_of(arm, poses, payloads, gains)
-    if not cases:
-        return Recommendation([], [], 0, 0)
-    moves = None
-    if chosen is None or len(chosen) > 1:
-        moves = ValidationMoves(
-            arm, chosen, payloads, uncertainty, cases[0].frequencies.size, gains
-        )
-    candidates, best = compare_shapers(
-        cases,
-        uncertainty,
-        tolerance,
-        allowed_vibration,
-        fixed,
-        None if moves is None else moves.residual_vibration,
-    )
-    reason = ''
-    if not meets_tolerance(candidates[best], tolerance):
-        reason = slow_servo_diagnosis(arm, poses[0], gains)
-    return Recommendation(cases, candidates, best, 0 if moves is None else len(moves), reason)
+    if move is not None and (chosen is None or len(chosen) != 2 or (chosen[0] == chosen[1]).all()):
+        raise SettingError('move must be two different poses, its start and its end')
+    return chosen
 
 
 def cases_of(
@@ -143,21 +193,28 @@ def cases_of(
     poses: Iterable[np.ndarray],
     payloads: Sequence[tuple | None] = (None,),
     gains: tuple[ArrayLike, ArrayLike] | None = None,
+    direction: np.ndarray | None = None,
+    share: float = mode_table.SHARE,
 ) -> list[ModeCase]:
-    """Return the ModeCases of an arm, with all modes that any of them excites; [] without any."""
+    """
+    Return the ModeCases of an arm, with all modes that any of them excites; [] without any.
+
+    :param direction: joints (joints,) that move together; None: the one that excites a mode most.
+    :param share: of the largest vibration, that a mode must have in one of the cases.
+    """
     modes, names, indices = [], [], []
     for payload in payloads:
         loaded_arm = mode_table.loaded(arm, payload)
         for k, pose in enumerate(poses):
-            modes.append(mode_table.excited_modes(loaded_arm, pose, gains))
+            modes.append(mode_table.excited_modes(loaded_arm, pose, gains, direction))
             names.append(
                 ' '.join(f'{value:.3g}' for value in pose)
                 + (f', {payload[1]:g} kg at {payload[0]}' if payload else '')
             )
             indices.append(k)
-    count = max(
-        1 + max(np.flatnonzero(found.shares >= mode_table.SHARE), default=-1) for found in modes
-    )
+    count = max(1 + max(np.flatnonzero(found.shares >= share), default=-1) for found in modes)
+    if share < mode_table.SHARE:
+        count = min(count, MAX_WEAK_MODES)
     count = min([count, *(found.frequencies.size for found in modes)])
     if count:
         return [

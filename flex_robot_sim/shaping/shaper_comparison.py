@@ -1,64 +1,53 @@
 """
-Comparison of input shapers for an arm, and a rule that recommends one.
+Comparison of input shapers for moves of an arm or of a tool, and a rule that recommends one.
 
-The rule selects the shaper that adds the least time, among those that meet two conditions. In
-every case, with all frequencies off by up to `uncertainty`, the residual vibration is at most
-`tolerance`. In every trial move of the nonlinear arm it is at most half of that, as a margin for
-other moves. If no shaper meets both, the rule selects the one with the least vibration; if that is
-no better than the unshaped motion, no shaper. If the frequencies differ between the cases, the
-rule only selects shapers whose delays follow the pose, unless fixed ones are required. The pose
-also changes during a move, where a fixed shaper leaves more than in any single pose.
+A shaper meets the constraint if the tool vibrates by no more than an allowed distance after the
+set points, in every move, with every payload, and with all frequencies off by up to `uncertainty`.
+Of these shapers the rule selects the one whose moves come to rest first. If no shaper meets the
+constraint, it selects among all of them in the same way. Motion profiles of the same duration are
+rows of the table for comparison; the rule does not select them.
 """
 
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from flex_robot_sim.model.arguments import number_or_nan
 from flex_robot_sim.shaping import impulses
-from flex_robot_sim.shaping.shaper_stages import for_frequency, units_of
-from flex_robot_sim.shaping.specified_insensitivity import Band, for_modes, si
-from flex_robot_sim.util.exceptions import SettingError, shortened
+from flex_robot_sim.shaping.linear_moves import ModeCase
+from flex_robot_sim.shaping.motion_profiles import PROFILES
+from flex_robot_sim.shaping.move_figures import MoveFigures
+from flex_robot_sim.shaping.online_shaper import OnlineShaper
+from flex_robot_sim.shaping.shaped_samples import shaped_samples
+from flex_robot_sim.shaping.shaper_stages import StageDesign, scaled_stages, units_of
+from flex_robot_sim.shaping.specified_insensitivity import for_modes
+from flex_robot_sim.shaping.weighted_insensitivity import WeightedModes, weighted_shaper
+from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.summary import summarized
 
-SI_TOLERANCE_SHARES = 0.4, 0.2  # design tolerances of `si` by pose, over the tolerance
-MAX_MOVE_SHARE = 0.5  # residual vibration of a trial move, over the tolerance
-FREQUENCY_SAMPLES = 9  # number of sampled frequencies in the uncertain range
+# a weighted design aims at the allowed vibration, and again at less or more until moves leave it
+MAX_DESIGNS = 4
+AIM = 0.9  # of the next design, over the allowed vibration
+MIN_USED_SHARE = 0.75  # of the allowed vibration, at which a design is final
+MIN_TARGET = 0.03  # over the allowed vibration
+ROUNDING = 1.01  # some shapers use the whole allowance
 MIN_FREQUENCY_SPREAD = 1.05  # ratio of frequencies above which delays may follow the pose
-MERGED_BAND_RATIO = 1.3  # ratio of frequencies below which bands are merged
-
-
-class ModeCase(NamedTuple):
-    """Modes of an arm in one pose with one payload, or of a log."""
-
-    frequencies: np.ndarray  # (m,) natural                                             [Hz]
-    ratios: np.ndarray  # (m,)
-    sizes: np.ndarray  # (m,) deflection of the tool over its acceleration        [s2]
-    name: str = ''
-    pose: int = -1  # index of cases with unknown payload; -1: it is known
-
-
-class StageDesign(NamedTuple):
-    """A shaper whose delays follow the pose: arguments of `shaper_stages.stages_of` but tables."""
-
-    kind: str
-    tolerance: float
-    uncertainty: float = 0.0
-    grouped: bool = False
+FIRST_MODE_KINDS = 'zv', 'zvd', 'ei'
 
 
 @summarized
 class ShaperCandidate(NamedTuple):
-    """A shaper, and its worst results over all cases."""
+    """A shaper or a motion profile, and its figures over all moves."""
 
     shaper: impulses.Shaper
-    vibration: float  # largest residual vibration, over the unshaped one
-    acceleration: float  # of the tool at the allowed vibration                   [m/s2]
-    added_time: float  # maximum                                             [s]
+    figures: MoveFigures | None = None  # None: not measured, see `note`
+    meets_constraint: bool = False
     design: StageDesign | None = None  # if delays follow the pose; `shaper` is that of the first
     units: tuple = ()  # of a shaper by pose, as of `shaper_stages.units_of`
-    move_vibration: float = np.nan  # largest one in trial moves (lower bound); nan: not tried
+    profile: str = ''  # key of PROFILES; '': a shaper
+    note: str = ''  # why there are no figures
 
     @property
     def follows(self) -> bool:
@@ -67,211 +56,244 @@ class ShaperCandidate(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Name of the shaper, with `by pose` if it follows the pose."""
+        """Name of the shaper, with `by pose` if it follows the pose, or of the profile."""
+        if self.profile:
+            return self.profile
         return f'{self.shaper.name} by pose' if self.follows else self.shaper.name
+
+    @property
+    def added_time(self) -> float:
+        """Time that it adds to the set points [s]."""
+        return self.shaper.duration if self.figures is None else self.figures.added_time
+
+
+class Moves(Protocol):
+    """Moves that compare candidates: ValidationMoves or LinearMoves."""
+
+    def figures(self, path: Callable, allowed: float) -> MoveFigures:
+        """Return the MoveFigures of a path parameter by move."""
 
 
 def compare_shapers(
     cases: Sequence[ModeCase],
+    moves: Moves,
     uncertainty: float = 0.1,
-    tolerance: float = impulses.TOLERANCE,
     allowed_vibration: float = 5e-4,
     fixed: bool = False,
-    trial: Callable[[ShaperCandidate, float], float] | None = None,
+    conditions: Sequence[ModeCase] = (),
 ) -> tuple[list[ShaperCandidate], int]:
     """
     Return all candidates, the unshaped motion first, and the row of the recommended one.
 
-    :param cases: [ModeCase] of the same number of modes.
+    :param cases: [ModeCase] of the same number of modes, each of which gets a stage.
+    :param moves: by which the candidates are compared.
     :param uncertainty: relative error of the frequencies.
-    :param allowed_vibration: negligible vibration of the tool [m].
+    :param allowed_vibration: distance of the tool that counts as rest [m].
     :param fixed: whether delays must be constant, for instance if the pose is unknown.
-    :param trial: residual vibration of a candidate in moves of the nonlinear arm, which decides;
-        as of `ValidationMoves.residual_vibration`.
+    :param conditions: the same cases with weak modes too, for the weighted designs.
     """
-    if not 0.0 <= number_or_nan(uncertainty) < 0.5:
-        raise SettingError(
-            f'uncertainty = {shortened(repr(uncertainty), 60)} of frequencies must be at least '
-            '0 and below 0.5'
-        )
-    if not 0.0 < number_or_nan(tolerance) < 0.5:
-        raise SettingError(
-            f'tolerance = {shortened(repr(tolerance), 60)} of vibration must lie between 0 and 0.5'
-        )
-    if not 0.0 < number_or_nan(allowed_vibration) < np.inf:
-        raise SettingError(
-            f'allowed_vibration = {shortened(repr(allowed_vibration), 60)} must be > 0 and '
-            'finite [m]'
-        )
-    candidates = [
-        evaluate_shaper(shaper, cases, uncertainty, allowed_vibration)
-        for shaper in [impulses.NONE, *_fixed_shapers(cases, uncertainty, tolerance)]
-    ]
     frequencies = np.array([case.frequencies for case in cases])
     spread = (frequencies.max(axis=0) / frequencies.min(axis=0)).max()  # of one mode
-    if spread > MIN_FREQUENCY_SPREAD and not fixed:
-        candidates += _candidates_by_pose(cases, uncertainty, tolerance, allowed_vibration)
-    if trial is not None:
-        candidates = try_moves(candidates, trial, tolerance)
-    return candidates, recommended_row(candidates, tolerance)
-
-
-def recommended_row(
-    candidates: Sequence[ShaperCandidate], tolerance: float = impulses.TOLERANCE
-) -> int:
-    """Row of the candidate that the rule selects; 0, no shaper, if none helps."""
-    rows = _rows(candidates)
-    acceptable = [k for k in rows if _is_acceptable(candidates[k], tolerance)]
-    tried = [k for k in rows if np.isfinite(candidates[k].move_vibration)]
-    if tried:
-        acceptable = [
-            k for k in tried if candidates[k].move_vibration <= MAX_MOVE_SHARE * tolerance
-        ]
-    if acceptable:
-        return min(acceptable, key=lambda k: candidates[k].added_time)
-    vibration = {k: candidates[k].move_vibration for k in tried} or {
-        k: candidates[k].vibration for k in rows
-    }
-    best = min(vibration, key=lambda k: vibration[k])
-    return best if vibration[best] < 1.0 else 0
-
-
-def meets_tolerance(candidate: ShaperCandidate, tolerance: float = impulses.TOLERANCE) -> bool:
-    """Whether a candidate meets the tolerance in all cases and moves."""
-    return _is_acceptable(candidate, tolerance) and not candidate.move_vibration > tolerance
-
-
-def try_moves(
-    candidates: Sequence[ShaperCandidate],
-    trial: Callable[[ShaperCandidate, float], float],
-    tolerance: float = impulses.TOLERANCE,
-) -> list[ShaperCandidate]:
-    """Return the candidates, with the vibration in trial moves of those the rule considers."""
-    candidates = [*candidates]
-    order = sorted(
-        (k for k in _rows(candidates) if _is_acceptable(candidates[k], tolerance)),
-        key=lambda k: candidates[k].added_time,
+    by_pose = spread > MIN_FREQUENCY_SPREAD and not fixed
+    plain = _measured(ShaperCandidate(impulses.NONE), moves, allowed_vibration)
+    assert plain.figures is not None
+    candidates = [plain]
+    for one in _fixed_shapers(cases, is_short=by_pose):
+        candidates.append(_measured(one, moves, allowed_vibration))
+    weak = conditions or cases
+    weighted = _weighted(weak, plain.figures.left)
+    candidates += _refined(
+        lambda target: _weighted_shaper(weighted, uncertainty, target), moves, allowed_vibration
     )
-    limit = MAX_MOVE_SHARE * tolerance
-    for k in order:
-        candidates[k] = candidates[k]._replace(move_vibration=trial(candidates[k], limit))
-        if candidates[k].move_vibration <= limit:
-            return candidates
-    # none passes: the one with the least vibration is probably a long one
-    lowest = np.inf
-    for k in reversed(order):
-        candidates[k] = candidates[k]._replace(move_vibration=trial(candidates[k], lowest))
-        lowest = min(lowest, candidates[k].move_vibration)
-    return candidates
+    if by_pose:
+        for one in _shapers_by_pose(cases, uncertainty):
+            candidates.append(_measured(one, moves, allowed_vibration))
+        relative = _relative(weak, weighted)
+        ratio = float(np.mean([case.ratios[0] for case in weak]))
+        candidates += _refined(
+            lambda target: _weighted_by_pose(relative, ratio, uncertainty, target),
+            moves,
+            allowed_vibration,
+        )
+    best = recommended_row(candidates)
+    if candidates[best].added_time > 0.0:
+        candidates += _profiles(candidates[best], moves, allowed_vibration)
+    return candidates, best
 
 
-def _rows(candidates):
-    return [k for k in range(1, len(candidates)) if candidates[k].follows] or [
-        *range(1, len(candidates))
+def recommended_row(candidates: Sequence[ShaperCandidate]) -> int:
+    """Row of the candidate that the rule selects; 0, no shaper, if none helps."""
+    rows = [k for k, one in enumerate(candidates) if not one.profile and one.figures is not None]
+    rows = [k for k in rows if candidates[k].meets_constraint] or rows
+
+    def order(k):
+        figures = candidates[k].figures
+        assert figures is not None
+        return figures.rest_time, figures.left
+
+    return min(rows, key=order)
+
+
+def pareto_front(candidates: Sequence[ShaperCandidate]) -> list[int]:
+    """Rows of which no other rests earlier and leaves less."""
+    known = {k: one.figures for k, one in enumerate(candidates) if one.figures is not None}
+    return [
+        k
+        for k, one in known.items()
+        if not any(
+            (other.rest_time, other.left) != (one.rest_time, one.left)
+            and other.rest_time <= one.rest_time
+            and other.left <= one.left
+            for other in known.values()
+        )
     ]
 
 
-def _is_acceptable(candidate, tolerance):
-    # a margin for rounding: some shapers use the whole tolerance
-    return candidate.vibration <= 1.01 * tolerance
+def shaped_path(candidate: ShaperCandidate, move, allowed: float, added: float = 0.0):
+    """Path parameter (k,) of a move with a candidate; `added`: time of a profile [s]."""
+    if candidate.profile:
+        margin = allowed / max(move.tool_travel, 1e-300)
+        return PROFILES[candidate.profile](move.share, move.step, added, margin)
+    samples = move.share[:, None]
+    if not candidate.units:
+        return shaped_samples(candidate.shaper, samples, move.step)[:, 0]
+    stages = scaled_stages(candidate.units, move.tables)
+    shaper = OnlineShaper(1, move.step, table=move.tables[0], stages=stages)
+    return shaper.run(samples)[:, 0]
 
 
-def evaluate_shaper(
-    shaper: impulses.Shaper,
-    cases: Sequence[ModeCase],
-    uncertainty: float,
-    allowed_vibration: float,
-) -> ShaperCandidate:
-    """Return the ShaperCandidate of a Shaper."""
-    vibration, response = 0.0, 0.0
-    for case in cases:
-        for factor in np.linspace(1 - uncertainty, 1 + uncertainty, FREQUENCY_SAMPLES):
-            mode_vibration = case.sizes * shaper.vibration(factor * case.frequencies, case.ratios)
-            vibration = max(vibration, float(mode_vibration.sum() / case.sizes.sum()))
-            # a step of acceleration doubles the deflection
-            response = max(response, float(2 * mode_vibration.sum()))
-    return ShaperCandidate(
-        shaper,
-        vibration,
-        allowed_vibration / response if response > 0 else np.inf,
-        shaper.duration,
-    )
+def _measured(candidate, moves, allowed, added=0.0):
+    """Return the candidate with its figures."""
+    try:
+        figures = moves.figures(lambda move: shaped_path(candidate, move, allowed, added), allowed)
+    except SettingError as error:
+        return candidate._replace(note=str(error))
+    return candidate._replace(figures=figures, meets_constraint=figures.left <= ROUNDING * allowed)
 
 
-def _candidates_by_pose(cases, uncertainty, tolerance, allowed_vibration):
-    """Yield candidates whose delays follow the pose, as `stages_of` makes them."""
-    poses: dict[int, list] = {}
+def _profiles(choice, moves, allowed):
+    """Yield motion profiles that take as long as the recommended shaper."""
+    for name in PROFILES:
+        candidate = ShaperCandidate(impulses.NONE, profile=name)
+        yield _measured(candidate, moves, allowed, choice.added_time)
+
+
+def _fixed_shapers(cases, is_short) -> Iterator[ShaperCandidate]:
+    """Yield shapers with constant delays, of the first mode; unless `is_short` of each mode."""
+    frequencies = np.array([case.frequencies for case in cases])
+    ratios = np.array([case.ratios for case in cases]).mean(axis=0)
+    middle = (frequencies.min(axis=0) + frequencies.max(axis=0)) / 2
+    modes = list(zip(middle.tolist(), ratios.tolist()))
+    kinds = impulses.kinds_for(max(ratios))
+    if len(modes) > 1:
+        for kind in FIRST_MODE_KINDS:
+            if kind in kinds:
+                shaper = impulses.of_kind(kind, *modes[0])
+                yield ShaperCandidate(shaper.renamed(f'{kind}, first mode'))
+    if not is_short:
+        for kind in kinds:
+            yield ShaperCandidate(for_modes(kind, modes))
+
+
+def _shapers_by_pose(cases, uncertainty) -> Iterator[ShaperCandidate]:
+    """Yield shapers with a stage for each mode, whose delays follow the pose."""
+    low, high = _ranges(cases)
+    ratios = np.array([case.ratios for case in cases]).mean(axis=0)
+    kinds = impulses.kinds_for(max(case.ratios.max() for case in cases))
+    for kind in (*kinds, impulses.SI):
+        design = StageDesign(kind, impulses.TOLERANCE, uncertainty)
+        try:
+            units = units_of(kind, low, high, ratios, design.tolerance, uncertainty)
+        except SettingError:  # the band is too wide for one shaper
+            continue
+        name = f'{kind} per mode' if kind == impulses.SI else kind
+        yield ShaperCandidate(units[0].renamed(name), design=design, units=tuple(units))
+
+
+def _weighted(cases, left) -> list[WeightedModes]:
+    """Modes with their shares of the vibration that the unshaped moves leave [m]."""
+    largest = max(float(case.sizes.sum()) for case in cases)
+    return [
+        WeightedModes(case.frequencies, case.ratios, left / largest * case.sizes) for case in cases
+    ]
+
+
+def _refined(design, moves, allowed) -> Iterator[ShaperCandidate]:
+    """
+    Yield measured candidates of a weighted design, until the moves leave the allowed vibration.
+
+    :param design: function from the vibration at which it aims [m] to a candidate, or None.
+    """
+    target = allowed
+    for _ in range(MAX_DESIGNS):
+        candidate = design(target)
+        if candidate is None:
+            return
+        candidate = _measured(candidate, moves, allowed)
+        yield candidate
+        if candidate.figures is None:
+            return
+        used = candidate.figures.left / allowed
+        if MIN_USED_SHARE <= used <= 1.0 or used == 0.0:
+            return
+        target *= float(np.clip(AIM / used, 0.2, 5.0))
+        if target < MIN_TARGET * allowed:
+            return
+
+
+def _weighted_shaper(weighted, uncertainty, target):
+    """Candidate for all modes together, with constant delays, or None."""
+    try:
+        shaper = weighted_shaper(weighted, target, uncertainty, _weighted_name(target))
+    except SettingError:  # the bands are too wide for one shaper
+        return None
+    return ShaperCandidate(shaper) if shaper.duration > 0.0 else None
+
+
+def _weighted_by_pose(relative, ratio, uncertainty, target):
+    """Candidate for all modes together, whose delays follow the first mode, or None."""
+    name = _weighted_name(target)
+    try:
+        unit = weighted_shaper(relative, target, uncertainty, name)
+    except SettingError:
+        return None
+    if unit.duration == 0.0:
+        return None
+    unit = impulses.merged_impulses(name, unit.times, unit.amplitudes, [(1.0, ratio)])
+    return ShaperCandidate(unit, design=StageDesign(impulses.SI, unit=unit), units=(unit,))
+
+
+def _weighted_name(target):
+    return f'{impulses.SI} {1e3 * target:.2g} mm'
+
+
+def _relative(cases, weighted):
+    """Modes with frequencies relative to the first mode of their pose, which the delays follow."""
+    low, high = _ranges(cases)
+    reference = {
+        id(case): np.sqrt(low[k, 0] * high[k, 0])
+        for k, group in enumerate(_groups(cases).values())
+        for case in group
+    }
+    return [
+        modes._replace(frequencies=modes.frequencies / reference[id(case)])
+        for case, modes in zip(cases, weighted)
+    ]
+
+
+def _groups(cases):
+    """Cases by pose; those of an unknown payload share one."""
+    groups: dict[int, list] = {}
     for k, case in enumerate(cases):
-        poses.setdefault(case.pose if case.pose >= 0 else ~k, []).append(case)
-    groups = [*poses.values()]
+        groups.setdefault(case.pose if case.pose >= 0 else ~k, []).append(case)
+    return groups
+
+
+def _ranges(cases):
+    """Lowest and highest frequencies (poses, modes) of each pose [Hz]."""
+    groups = [*_groups(cases).values()]
     low, high = (
         np.array([choose([case.frequencies for case in group], axis=0) for group in groups])
         for choose in (np.min, np.max)
     )
-    middles = np.sqrt(low * high)
-    ratios = np.array([case.ratios for case in cases]).mean(axis=0)
-    designs = [
-        StageDesign(kind, tolerance)
-        for kind in impulses.kinds_for(max(case.ratios.max() for case in cases))
-    ]
-    designs += [
-        StageDesign(impulses.SI, part * tolerance, uncertainty) for part in SI_TOLERANCE_SHARES
-    ]
-    for design in designs:
-        try:
-            units = units_of(design.kind, low, high, ratios, design.tolerance, design.uncertainty)
-        except SettingError:  # the band is too wide for one shaper
-            continue
-        name = design.kind
-        if name == impulses.SI:
-            name = f'{name} {100 * design.tolerance:g}%'
-        candidates = [
-            evaluate_shaper(
-                impulses.convolved(
-                    [for_frequency(unit, f) for unit, f in zip(units, middle)], name
-                ),
-                group,
-                uncertainty,
-                allowed_vibration,
-            )
-            for middle, group in zip(middles, groups)
-        ]
-        yield ShaperCandidate(
-            candidates[0].shaper,
-            max(candidate.vibration for candidate in candidates),
-            min(candidate.acceleration for candidate in candidates),
-            max(candidate.added_time for candidate in candidates),
-            design,
-            tuple(units),
-        )
-
-
-def _fixed_shapers(cases, uncertainty, tolerance):
-    frequencies = np.array([case.frequencies for case in cases])
-    ratios = np.array([case.ratios for case in cases]).mean(axis=0)
-    low, high = frequencies.min(axis=0), frequencies.max(axis=0)
-    modes = list(zip((low + high) / 2, ratios))
-    for kind in impulses.kinds_for(max(ratios)):
-        yield for_modes(kind, modes, tolerance)
-    if len(modes) > 1:
-        # robust for the slowest mode, the largest one; exact for all others
-        robust = impulses.of_kind('zvd', *modes[0])
-        yield impulses.convolved([robust, for_modes('zv', modes[1:])], 'zvd, zv')
-    try:
-        yield si(_bands(low * (1 - uncertainty), high * (1 + uncertainty), ratios, tolerance))
-    except SettingError:  # the band is too wide for one shaper
-        return
-
-
-def _bands(low, high, ratios, tolerance):
-    """Bands of all modes; overlapping or close ones are merged."""
-    bands: list[Band] = []
-    for k in np.argsort(low):
-        if bands and low[k] < max(bands[-1].high, MERGED_BAND_RATIO * bands[-1].low):
-            last = bands.pop()
-            bands.append(
-                Band(last.low, max(last.high, high[k]), min(last.ratio, ratios[k]), tolerance)
-            )
-        else:
-            bands.append(Band(float(low[k]), float(high[k]), float(ratios[k]), tolerance))
-    return bands
+    return low, high

@@ -19,14 +19,17 @@ from flex_robot_sim.analysis.joint_space_inertia import poses_within
 from flex_robot_sim.model.arguments import array_or_nan, checked, expect_arm, expect_one_of
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.shaping import impulses
+from flex_robot_sim.shaping.linear_moves import LinearMoves, ModeCase
 from flex_robot_sim.shaping.online_shaper import OnlineShaper
 from flex_robot_sim.shaping.poles import check_mode
 from flex_robot_sim.shaping.sampled_positions import ShapedPositions, checked_times, extended_times
-from flex_robot_sim.shaping.shaper_comparison import ModeCase, StageDesign, compare_shapers
-from flex_robot_sim.shaping.shaper_stages import stages_of
+from flex_robot_sim.shaping.shaper_comparison import compare_shapers
+from flex_robot_sim.shaping.shaper_stages import StageDesign, stages_of
 from flex_robot_sim.shaping.specified_insensitivity import for_modes
 from flex_robot_sim.util.exceptions import SettingError, shortened
 
+STEP_RESPONSE = 2.0  # vibration after a step of acceleration, over its static deflection
+MODEL_UNCERTAINTY = 0.1  # relative error of given frequencies
 MODE_POSES = 6  # number of poses for the shares of modes
 MAX_CYCLES_PER_SAMPLE = 0.49  # highest mode that a sampled shaper can cancel
 DEFAULT_SET_POINT_PERIOD_S = 1e-3  # [s]
@@ -192,9 +195,12 @@ def design_for_modes(
     if kind == impulses.AUTO:
         # sizes of the modes are unknown: take those of a spring-mass oscillator
         f = np.array(frequencies, float)
-        candidates, best = compare_shapers(
-            [ModeCase(f, np.array(ratios, float), 1 / (2 * np.pi * f) ** 2)]
-        )
+        sizes = 1 / (2 * np.pi * f) ** 2
+        case = ModeCase(f, np.array(ratios, float), sizes)
+        # the acceleration of the machine is unknown too: a share of the vibration is allowed
+        allowed = impulses.TOLERANCE * STEP_RESPONSE * float(sizes.sum())
+        moves = LinearMoves([case], MODEL_UNCERTAINTY, acceleration=1.0)
+        candidates, best = compare_shapers([case], moves, MODEL_UNCERTAINTY, allowed)
         shaper = candidates[best].shaper
     return ShaperSpecification(shaper.name, shaper)
 

@@ -23,12 +23,23 @@ class ShaperStage(NamedTuple):
     frequencies: np.ndarray  # (rows of the table,) damped                              [Hz]
 
 
+class StageDesign(NamedTuple):
+    """A shaper whose delays follow the pose: arguments of `stages_of` but tables."""
+
+    kind: str
+    tolerance: float = 0.05
+    uncertainty: float = 0.0
+    grouped: bool = False
+    unit: Shaper | None = None
+
+
 def stages_of(
     tables: ModeTable | Sequence[ModeTable],
     kind: str,
     tolerance: float = 0.05,
     uncertainty: float = 0.0,
     grouped: bool = True,
+    unit: Shaper | None = None,
 ) -> list[ShaperStage]:
     """
     Return the Stages of a shaper that follows the modes of a ModeTable.
@@ -38,11 +49,14 @@ def stages_of(
         limits all of them to the tolerance, in all tables.
     :param uncertainty: relative error of the frequencies, for 'si'.
     :param grouped: whether close modes share a stage of 'si', or each has its own.
+    :param unit: Shaper of all modes together, for a first mode of unit frequency.
     """
     tables = [tables] if isinstance(tables, ModeTable) else [*tables]
     frequencies = np.array([table.frequencies for table in tables])
     ratios = np.array([table.ratios for table in tables]).mean(axis=(0, 1))
     low, high = frequencies.min(axis=0), frequencies.max(axis=0)
+    if unit is not None:
+        return _scaled([unit], low, high)
     if kind == SI and grouped:
         groups = groups_of(tables[0])
         low, high = (
@@ -118,7 +132,7 @@ def groups_of(table: ModeTable) -> list[list[int]]:
 
 
 def _scaled(units, low, high):
-    """Stages of shapers for unit frequency, for bands (poses, modes) [Hz]."""
+    """Stages of shapers for unit frequency, for the first bands (poses, modes) [Hz]."""
     stages = []
     for unit, frequencies in zip(units, np.sqrt(low * high).T):
         damped = np.sqrt(1 - unit.modes[0][1] ** 2)

@@ -1,21 +1,20 @@
 """
-Validation of a shaper by fast moves of the nonlinear arm, before it is recommended.
+Moves of the nonlinear arm, by which shapers and motion profiles are compared.
 
 Linear models of single poses omit effects of speed, and the change of modes during a move.
-The arm makes fast moves with and without the shaper. From move to move its stiffness and its
-payload vary within their tolerances, unknown to the shaper. A move with little unshaped
-vibration is no useful reference: its residual vibration is compared with the median of all moves.
+The arm makes fast moves with each of them. From move to move its stiffness and its payload vary
+within their tolerances, unknown to the shaper. A single move is made with all of these variations.
 """
 
-from collections.abc import Sequence
-from functools import cached_property, lru_cache
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from flex_robot_sim.analysis.jacobians import jacobian
-from flex_robot_sim.analysis.joint_space_inertia import poses_within
+from flex_robot_sim.analysis.joint_space_inertia import poses_within, rigid_moves
 from flex_robot_sim.analysis.mode_table import loaded, path_table
 from flex_robot_sim.analysis.statics import Equilibrium, equilibrium
 from flex_robot_sim.model.arm_model import ArmModel, with_stiffness
@@ -25,16 +24,15 @@ from flex_robot_sim.motion.limits import (
     jerk_limits,
     rate_limits,
 )
-from flex_robot_sim.shaping.online_shaper import OnlineShaper
-from flex_robot_sim.shaping.shaped_samples import shaped_samples
-from flex_robot_sim.shaping.shaper_comparison import ShaperCandidate
-from flex_robot_sim.shaping.shaper_stages import scaled_stages
+from flex_robot_sim.shaping.motion_profiles import peaks, rounded, trapezoid
+from flex_robot_sim.shaping.move_figures import MoveFigures, Plant, summed_figures
+from flex_robot_sim.shaping.time_to_rest import rest_time
 from flex_robot_sim.simulation.rollout import rollout
 from flex_robot_sim.simulation.simulation import Simulation
 from flex_robot_sim.util.settings import SimulationSettings
 from flex_robot_sim.util.summary import summarized
 
-MIN_MOVES = 16  # number of moves
+MIN_MOVES = 16  # number of moves of a sample
 MAX_SPEED_SHARE = 0.6  # peak velocity, over the limit of the description
 MAX_JOINT_TRAVEL = 1.5  # travel of a joint between automatic poses  [rad, m]
 PEAK_TO_MEAN_VELOCITY = 1.5  # peak over mean velocity of a trapezoid of three equal parts
@@ -43,6 +41,14 @@ MIN_PERIODS = 1.0  # duration of a move, in periods of the slowest mode
 PERIODS_WITHOUT_LIMITS = 2.0  # the same without velocity limits
 STEPS_PER_PERIOD = 16  # steps in the period of the fastest mode
 MIN_STEP_S, MAX_STEP_S = 5e-4, 4e-3  # [s]
+PATH_POINTS = 5  # poses of a path at which its Jacobian is known
+
+
+class ToolPath(NamedTuple):
+    """Jacobians along a path, for the distance of the tool from it."""
+
+    rests: np.ndarray  # (p, n) coordinates at rest
+    sideways: np.ndarray  # (p, 3, n) Jacobian of the tool, without the direction of the path
 
 
 @summarized
@@ -57,105 +63,145 @@ class ValidationMove(NamedTuple):
     share: np.ndarray  # (k,) unshaped path parameter, by sample
     tables: tuple  # ModeTable along the path, for each payload of the design
     window: float  # one period of the slowest mode                            [s]
+    decay: float  # slowest rate of decay                                      [1/s]
     step: float  # of set points and of the simulation                       [s]
+    path: ToolPath | None  # None: the plant is not the nominal one
+
+    @property
+    def tool_travel(self) -> float:
+        """Travel of the tool per unit of the path parameter, with the Jacobian of the end [m]."""
+        columns = self.tool @ rigid_moves(self.arm)  # type: ignore[arg-type]
+        return float(np.linalg.norm(columns @ (self.end - self.start)))
 
 
 class ValidationMoves:
-    """Moves of an arm, and the residual vibration of its tool with a shaper."""
+    """Moves of an arm, and how its tool comes to rest after set points."""
 
     def __init__(
         self,
         arm: ArmModel,
-        poses: np.ndarray | None = None,
+        pairs: Sequence[tuple[np.ndarray, np.ndarray]],
         payloads: Sequence[tuple | None] = (None,),
         uncertainty: float = 0.1,
         count: int = 1,
         gains: tuple[ArrayLike, ArrayLike] | None = None,
+        acceleration: float = np.inf,
     ) -> None:
         """
         Choose the moves.
 
-        :param poses: start and end poses (k, joints), k > 1 [rad, m]; default: the joint range.
+        :param pairs: start and end (joints,) of each move [rad, m]; a few are made with every
+            plant, many with one plant each.
         :param payloads: each as of `mode_table.loaded`.
         :param uncertainty: relative error of the frequencies.
         :param count: number of modes of the shaper design.
         :param gains: (stiffness, damping) of a servo; None: drives follow exactly.
+        :param acceleration: largest one of the tool [m/s2].
         """
         self._arm, self._gains, self._count = arm, gains, count
         self._payloads, self._tool = tuple(payloads), arm.tool
-        stiffness_errors = (0.0, -uncertainty, uncertainty) if uncertainty else (0.0,)
+        self._pairs, self._acceleration = [*pairs], acceleration
         # soft and heavy is the same error as stiff and light
-        self._variants = [
-            (error, payload) for payload in self._payloads for error in stiffness_errors
-        ]
-        number = max(MIN_MOVES, 2 * len(self._variants))
-        self._pairs = _start_goal_pairs(arm, number) if poses is None else _between(poses, number)
-        self._order = [*range(len(self._pairs))]
-        # built on demand: the first ones reject a poor shaper
-        self._move = lru_cache(maxsize=None)(self._build_move)
-        self._unshaped = lru_cache(maxsize=None)(
-            lambda k: self._vibration(self._move(k), self._move(k).share)
-        )
-
-    @cached_property
-    def _median_unshaped(self):
-        return float(np.median([self._unshaped(k) for k in self._order]))
+        errors = (0.0, -uncertainty, uncertainty) if uncertainty else (0.0,)
+        if len(self._pairs) == 1 and uncertainty:
+            errors = (*errors, -uncertainty / 2, uncertainty / 2)
+        plants = [Plant(error, payload) for payload in self._payloads for error in errors]
+        if len(self._pairs) * len(plants) <= MIN_MOVES or len(self._pairs) == 1:
+            self._runs = [(k, plant) for k in range(len(self._pairs)) for plant in plants]
+        else:
+            number = max(len(self._pairs), 2 * len(plants))
+            self._runs = [(k % len(self._pairs), plants[k % len(plants)]) for k in range(number)]
+        self._nominal = lru_cache(maxsize=None)(self._build_nominal)
+        self.moves = [self._build_move(*run) for run in self._runs]
 
     def __len__(self):
         """Return the number of moves."""
-        return len(self._pairs)
+        return len(self._runs)
 
-    def residual_vibration(self, candidate: ShaperCandidate, limit: float = np.inf) -> float:
-        """Largest vibration in all moves over the unshaped one; above a limit, a lower bound."""
-        worst = 0.0
-        for k in self._order.copy():
-            move = self._move(k)
-            shaped = self._shaped(move, candidate)
-            unshaped = max(self._unshaped(k), self._median_unshaped)
-            worst = max(worst, self._vibration(move, shaped) / unshaped)
-            if worst > limit:
-                self._order.remove(k)  # a critical move: the next shaper has to pass it first
-                self._order.insert(0, k)
-                break
-        return worst
+    def figures(self, path: Callable[[ValidationMove], np.ndarray], allowed: float) -> MoveFigures:
+        """
+        Return the MoveFigures of all moves.
 
-    def _build_move(self, k):
-        start, end = self._pairs[k]
+        :param path: function from a move to its path parameter (k,), from 0 to 1.
+        :param allowed: distance of the tool that counts as rest [m].
+        """
+        rows = [self._figures(move, path(move), allowed) for move in self.moves]
+        return summed_figures(rows, [pair for pair, _ in self._runs])
+
+    def _build_nominal(self, pair):
+        """Tables, step [s] and unshaped path of a pair of poses."""
+        start, end = self._pairs[pair]
         tables = tuple(
             path_table(self._arm, start, end, self._count, self._gains, payload)
             for payload in self._payloads
         )
-        error, payload = self._variants[k % len(self._variants)]
-        arm = with_stiffness(loaded(self._arm, payload), (1 + error) ** 2)
         slowest = min(table.frequencies.min() for table in tables)
         fastest = max(table.frequencies.max() for table in tables)
         step = float(np.clip(1 / (STEPS_PER_PERIOD * fastest), MIN_STEP_S, MAX_STEP_S))
-        duration, rounding = _shortest_trapezoid(arm, end - start, slowest)
+        tool = self._jacobian(self._arm, equilibrium(self._arm, end).q)
+        travel = float(np.linalg.norm(tool @ rigid_moves(self._arm) @ (end - start)))
+        duration, rounding = _shortest_trapezoid(
+            self._arm, end - start, slowest, self._acceleration / max(travel, 1e-300)
+        )
+        count = max(int(np.ceil(duration / step)), 6)
+        return tables, step, rounded(trapezoid(count), rounding / step)
+
+    def _build_move(self, pair, plant):
+        start, end = self._pairs[pair]
+        tables, step, share = self._nominal(pair)
+        factor = 1 + plant.error
+        arm = with_stiffness(loaded(self._arm, plant.payload), factor**2)
         rests = equilibrium(arm, start), equilibrium(arm, end)
+        table = tables[self._payloads.index(plant.payload)]
         return ValidationMove(
             arm,
             start,
             end,
             rests,
-            jacobian(arm, rests[1].q, link=self._tool, representation='mixed')[3:],
-            rounded(trapezoid(max(int(np.ceil(duration / step)), 6)), rounding / step),
+            self._jacobian(arm, rests[1].q),
+            share,
             tables,
-            1 / slowest,
+            1 / min(table.frequencies.min() for table in tables),
+            factor * float((2 * np.pi * table.frequencies * table.ratios)[-1].min()),
             step,
+            None if plant.error else self._tool_path(arm, start, end),
         )
 
-    def _shaped(self, move, candidate):
-        """Shaped path parameter, by sample."""
-        samples = move.share[:, None]
-        if not candidate.units:
-            return shaped_samples(candidate.shaper, samples, move.step)[:, 0]
-        shaper = OnlineShaper(
-            1, move.step, table=move.tables[0], stages=scaled_stages(candidate.units, move.tables)
-        )
-        return shaper.run(samples)[:, 0]
+    def _jacobian(self, arm, q):
+        return jacobian(arm, q, link=self._tool, representation='mixed')[3:]
 
-    def _vibration(self, move, share):
-        """Largest distance of the tool from its rest position after the set points stop [m]."""
+    def _tool_path(self, arm, start, end):
+        rests, sideways = [], []
+        for share in np.linspace(0.0, 1.0, PATH_POINTS):
+            q = equilibrium(arm, start + share * (end - start)).q
+            J = self._jacobian(arm, q)
+            along = J @ rigid_moves(arm) @ (end - start)
+            along /= max(np.linalg.norm(along), 1e-300)
+            rests.append(q)
+            sideways.append(J - np.outer(along, along @ J))
+        return ToolPath(np.array(rests), np.array(sideways))
+
+    def _figures(self, move, share, allowed):
+        """Return the MoveFigures of one move along a path parameter (k,)."""
+        q, count = self._coordinates(move, share)
+        distances = np.linalg.norm((q - move.rests[1].q) @ move.tool.T, axis=1)
+        left = float(distances[count:].max())
+        velocity, acceleration = peaks(share, move.step)
+        travel = float(np.abs(move.end - move.start).max())
+        return MoveFigures(
+            left if move.path is not None else np.nan,
+            left,
+            rest_time(
+                distances[:count], move.step, allowed, np.array([left]), np.array([move.decay])
+            ),
+            np.nan if move.path is None else _path_error(move.path, q[:count], share),
+            travel * velocity,
+            travel * acceleration,
+            move.step * (len(share) - len(move.share)),
+        )
+
+    def _coordinates(self, move, share):
+        """Coordinates (k, n) along a path parameter and for a period after it; its samples."""
         arm, h = move.arm, move.step
         start, end = move.rests
         simulation = Simulation(arm, SimulationSettings(time_step=h))
@@ -163,17 +209,13 @@ class ValidationMoves:
         positions = move.start + share[:, None] * (move.end - move.start)
         rates = np.gradient(positions, h, axis=0)
         rates[[0, -1]] = 0.0
-        window = int(np.ceil(move.window / h))
-        held = np.repeat(positions[-1:], window, axis=0)
+        held = np.repeat(positions[-1:], int(np.ceil(move.window / h)), axis=0)
         positions = np.vstack([positions, held])
         if self._gains is None:
-            coordinates = simulation.follow(positions, np.vstack([rates, 0 * held]))
+            q = simulation.follow(positions, np.vstack([rates, 0 * held]))
         else:
-            coordinates = self._servo_response(
-                simulation, positions, start.effort, end.effort, share
-            )
-        swing = (coordinates[-window:] - end.q) @ move.tool.T
-        return float(np.linalg.norm(swing, axis=1).max())
+            q = self._servo_response(simulation, positions, start.effort, end.effort, share)
+        return q, len(share)
 
     def _servo_response(self, simulation, positions, start, end, share):
         """Coordinates (k, n) of an arm with a servo and gravity feed-forward."""
@@ -196,34 +238,12 @@ class ValidationMoves:
         return log.q[1:]
 
 
-def trapezoid(count: int) -> np.ndarray:
-    """Path parameter (count + 1,) of a trapezoid: accelerate, cruise, brake, a third each."""
-    t, rise = np.arange(count + 1) / count, 1 / 3
-    return np.where(
-        t < rise,
-        t**2 / (2 * rise),
-        np.where(t < 1 - rise, t - rise / 2, 1 - rise - (1 - t) ** 2 / (2 * rise)),
-    ) / (1 - rise)
-
-
-def rounded(share: np.ndarray, count: float) -> np.ndarray:
-    """
-    Mean of a path parameter over the last `count` samples, which then rest at its end (k,).
-
-    A step of acceleration a becomes a ramp over these samples, of duration T: the jerk is a / T.
-    """
-    count = int(np.ceil(count - 1e-9))
-    if count < 2:
-        return share
-    padded = np.concatenate([np.zeros(count - 1), share, np.ones(count - 1)])
-    return np.convolve(padded, np.full(count, 1.0 / count), 'valid')
-
-
-def _shortest_trapezoid(arm, distance, slowest):
+def _shortest_trapezoid(arm, distance, slowest, acceleration=np.inf):
     """
     Duration of a trapezoid within the limits of the joints, and the time over which it is rounded.
 
     :param distance: of the joints (joints,) [rad, m]; slowest: frequency of the first mode [Hz].
+    :param acceleration: limit of that of the path parameter [1/s2].
     """
     length, velocities = np.abs(distance), rate_limits(arm)
     accelerations = np.minimum(acceleration_limits(arm), deceleration_limits(arm))
@@ -231,6 +251,7 @@ def _shortest_trapezoid(arm, distance, slowest):
         PEAK_TO_MEAN_VELOCITY / MAX_SPEED_SHARE * float((length / velocities).max()),
         MIN_PERIODS / slowest,
         float(np.sqrt(PEAK_ACCELERATION * length / accelerations).max()),
+        float(np.sqrt(PEAK_ACCELERATION / acceleration)),
         # rounded over a third of the duration at most, so that no two steps of acceleration add up
         float(np.cbrt(3 * PEAK_ACCELERATION * length / jerk_limits(arm)).max()),
     )
@@ -240,7 +261,18 @@ def _shortest_trapezoid(arm, distance, slowest):
     return duration, float(jerk.max())
 
 
-def _start_goal_pairs(arm, number):
+def _path_error(path, q, share):
+    """Largest distance of the tool from the path of the arm at rest [m], to first order."""
+    places = np.clip(share, 0.0, 1.0) * (len(path.rests) - 1)
+    low = np.minimum(places.astype(int), len(path.rests) - 2)
+    part = (places - low)[:, None]
+    rests = (1 - part) * path.rests[low] + part * path.rests[low + 1]
+    nearest = np.round(places).astype(int)
+    errors = np.einsum('kij,kj->ki', path.sideways[nearest], q - rests)
+    return float(np.linalg.norm(errors, axis=1).max())
+
+
+def pairs_in_range(arm: ArmModel, number: int = MIN_MOVES) -> list:
     """Pairs of poses in the joint range, with at most MAX_JOINT_TRAVEL between them."""
     poses = poses_within(arm, number + 1)[-number - 1 :]
     pairs = []
@@ -250,11 +282,10 @@ def _start_goal_pairs(arm, number):
     return pairs
 
 
-def _between(poses, number):
-    """Pairs of given poses, each at least once."""
+def pairs_between(poses: np.ndarray) -> list:
+    """Pairs of given poses."""
     poses = np.asarray(poses, float)
     pairs = [(a, b) for a in poses for b in poses if (a != b).any()]
     # shuffled: neighbours in the list differ in all conditions
     order = np.random.default_rng(0).permutation(len(pairs))
-    pairs = [pairs[k] for k in order]
-    return [pairs[k % len(pairs)] for k in range(number)]
+    return [pairs[k] for k in order]

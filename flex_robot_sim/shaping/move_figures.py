@@ -1,0 +1,45 @@
+"""Figures of moves by which shapers and motion profiles are compared."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+
+class Plant(NamedTuple):
+    """An arm that may differ from the description."""
+
+    error: float  # relative, of all frequencies
+    payload: tuple | None  # as of `mode_table.loaded`
+
+
+class MoveFigures(NamedTuple):
+    """One move, or the summary of several moves."""
+
+    left_nominal: float  # vibration of the tool after the set points; nan: other plant    [m]
+    left: float  # the same, largest of all plants                                           [m]
+    rest_time: float  # from the start until the tool stays within the allowed distance      [s]
+    path_error: float  # largest distance of the tool from the path, nominal plant           [m]
+    velocity: float  # largest of the set points; of the fastest joint, or of the tool
+    acceleration: float
+    added_time: float  # by the set points                                                   [s]
+
+
+def summed_figures(rows: Sequence[MoveFigures], pairs: Sequence[int]) -> MoveFigures:
+    """
+    Summarise moves: the worst of each figure, but the mean over pairs of the time to rest.
+
+    :param pairs: start and end of each move, by number (k,). Of the plants that make the same
+        move, the one that rests last counts.
+    """
+    latest: dict[int, float] = {}
+    for row, pair in zip(rows, pairs):
+        latest[pair] = max(latest.get(pair, 0.0), row.rest_time)
+    columns = np.array(rows)
+    known = np.where(np.isnan(columns), -np.inf, columns).max(axis=0)
+    known[np.isneginf(known)] = np.nan
+    return MoveFigures(
+        *known[:2].tolist(), float(np.mean([*latest.values()])), *known[3:].tolist()
+    )
