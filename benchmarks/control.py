@@ -23,6 +23,7 @@ Residual vibration of an arm with shapers, feedback, plans and learning, and the
 | `learning_20_percent_off` | largest and last error over the first one, of an arm in MuJoCo |
 | `logs_whole` | of 16 logs with a move, of arms in MuJoCo: modes found within 1 % |
 | `deviations_covered` | of 200 logs with a move: share of modes within 2 standard deviations |
+| `settles_first` | of 45 moves on other plants: share with the recommended shaper first at rest |
 | `sweep_left` | of 24 sweeps with two modes: frequencies, and shapers that exceed their claim |
 
 Each part of PARTS has two functions: one of `quick` that returns the figures, and one that formats
@@ -48,6 +49,7 @@ from benchmarks import (
     logs_whole,
     modal_logs,
     plan_sensitivity,
+    settles_first,
 )
 from benchmarks import control_feedback as feedback
 from benchmarks.shaped_moves import DESIGNS, recommended, residuals, summed
@@ -255,6 +257,7 @@ PARTS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
     'learning_20_percent_off': (learning_sensitivity.learning_20_percent_off, _nested_text),
     'logs_whole': (logs_whole.logs_whole, logs_whole.as_lines),
     'deviations_covered': (modal_logs.deviations_covered, modal_logs.deviations_lines),
+    'settles_first': (settles_first.settles_first, settles_first.as_lines),
     'sweep_left': (modal_logs.sweep_left, modal_logs.sweep_lines),
 }
 DRAWN = 'nominal_residual', 'robust_residual', 'servo_residual'  # of moves at random

@@ -14,7 +14,8 @@ import numpy as np
 from scipy.signal import cont2discrete, lfilter
 
 from flex_robot_sim.analysis.recorded_vibration import resonances
-from flex_robot_sim.shaping.shaper_comparison import ModeCase, compare_shapers
+from flex_robot_sim.shaping.linear_moves import LinearMoves, ModeCase
+from flex_robot_sim.shaping.shaper_comparison import compare_shapers
 
 CASES = 200
 FINE = 4000.0  # of the exact models                                              [Hz]
@@ -161,8 +162,16 @@ def recommended(found):
         for name in ('frequency', 'ratio', 'size')
     )
     case = ModeCase(frequencies, ratios, sizes / sizes.sum() / (2 * np.pi * frequencies) ** 2)
-    candidates, best = compare_shapers([case], UNCERTAINTY, TOLERANCE, 5e-4)
-    return candidates[best].vibration, candidates[best].shaper
+    moves = LinearMoves([case], UNCERTAINTY, acceleration=1.0)
+    # a step of acceleration doubles the deflection
+    allowed = TOLERANCE * 2 * case.sizes.sum()
+    candidates, best = compare_shapers([case], moves, UNCERTAINTY, allowed)
+    shaper = candidates[best].shaper
+    claim = max(
+        float(case.sizes @ shaper.vibration(factor * frequencies, ratios) / case.sizes.sum())
+        for factor in np.linspace(1 - UNCERTAINTY, 1 + UNCERTAINTY, 9)
+    )
+    return claim, shaper
 
 
 def deviations_lines(found):

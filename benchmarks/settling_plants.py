@@ -130,6 +130,7 @@ class ElasticJoints:
         body = spec.body(robot.tool)
         body.explicitinertial = True
         body.mass, body.inertia = max(mass, 1e-6), 3 * [max(mass, 1e-6) * SIZE2]
+        body.add_site(name='tool')
         spec.option.timestep = STEP
         spec.option.disableflags = mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
         model = spec.compile()
@@ -138,7 +139,7 @@ class ElasticJoints:
         model.dof_damping[:] = scale * damping(robot)
         model.qpos_spring[:] = 0.0
         self._plant = Plant(model, model.jnt_stiffness.copy(), model.dof_damping.copy())
-        self._tool = model.body(robot.tool).id
+        self._tool = model.site('tool').id
 
     def distances(self, positions, period):
         """
@@ -149,7 +150,7 @@ class ElasticJoints:
         model, data = self._plant.model, mujoco.MjData(self._plant.model)
         data.qpos[:] = equilibrium(self._plant, positions[-1])
         mujoco.mj_forward(model, data)
-        rest = data.xpos[self._tool].copy()
+        rest = data.site_xpos[self._tool].copy()
         data.qpos[:] = equilibrium(self._plant, positions[0])
         data.qvel[:] = 0.0
         times = np.arange(0.0, period * (len(positions) - 1) + WINDOW, STEP)
@@ -163,7 +164,7 @@ class ElasticJoints:
             data.qfrc_applied[:] = force
             mujoco.mj_step(model, data)
             if row % SAMPLE == 0:
-                places.append(data.xpos[self._tool].copy())
+                places.append(data.site_xpos[self._tool].copy())
         return np.linalg.norm(np.array(places) - rest, axis=1), SAMPLE * STEP
 
 

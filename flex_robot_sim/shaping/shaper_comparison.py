@@ -11,6 +11,7 @@ rows of the table for comparison; the rule does not select them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -27,8 +28,11 @@ from flex_robot_sim.shaping.weighted_insensitivity import WeightedModes, weighte
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.summary import summarized
 
-# a weighted design aims at the allowed vibration, and again at less or more until moves leave it
-MAX_DESIGNS = 4
+# weighted designs aim at the allowed vibration, and then at less or more until moves leave it; they
+# do so for wider bands too, as the modes change during a move
+MAX_DESIGNS = 3
+EXTRA_UNCERTAINTIES = 0.0, 0.1, 0.2
+MAX_UNCERTAINTY = 0.45
 AIM = 0.9  # of the next design, over the allowed vibration
 MIN_USED_SHARE = 0.75  # of the allowed vibration, at which a design is final
 MIN_TARGET = 0.03  # over the allowed vibration
@@ -103,7 +107,10 @@ def compare_shapers(
     weak = conditions or cases
     weighted = _weighted(weak, plain.figures.left)
     candidates += _refined(
-        lambda target: _weighted_shaper(weighted, uncertainty, target), moves, allowed_vibration
+        lambda target, error: _weighted_shaper(weighted, error, target),
+        moves,
+        uncertainty,
+        allowed_vibration,
     )
     if by_pose:
         for one in _shapers_by_pose(cases, uncertainty):
@@ -111,8 +118,9 @@ def compare_shapers(
         relative = _relative(weak, weighted)
         ratio = float(np.mean([case.ratios[0] for case in weak]))
         candidates += _refined(
-            lambda target: _weighted_by_pose(relative, ratio, uncertainty, target),
+            lambda target, error: _weighted_by_pose(relative, ratio, error, target),
             moves,
+            uncertainty,
             allowed_vibration,
         )
     best = recommended_row(candidates)
@@ -218,33 +226,40 @@ def _weighted(cases, left) -> list[WeightedModes]:
     ]
 
 
-def _refined(design, moves, allowed) -> Iterator[ShaperCandidate]:
+def _refined(design, moves, uncertainty, allowed) -> list[ShaperCandidate]:
     """
-    Yield measured candidates of a weighted design, until the moves leave the allowed vibration.
+    Return the first at rest of several weighted designs, measured; [] without any.
 
-    :param design: function from the vibration at which it aims [m] to a candidate, or None.
+    :param design: function from the vibration at which it aims [m], and from the relative error of
+        the frequencies, to a candidate or None.
     """
-    target = allowed
-    for _ in range(MAX_DESIGNS):
-        candidate = design(target)
-        if candidate is None:
-            return
-        candidate = _measured(candidate, moves, allowed)
-        yield candidate
-        if candidate.figures is None:
-            return
-        used = candidate.figures.left / allowed
-        if MIN_USED_SHARE <= used <= 1.0 or used == 0.0:
-            return
-        target *= float(np.clip(AIM / used, 0.2, 5.0))
-        if target < MIN_TARGET * allowed:
-            return
+    found: list[ShaperCandidate] = []
+    for extra in EXTRA_UNCERTAINTIES:
+        target = allowed
+        for _ in range(MAX_DESIGNS):
+            candidate = design(target, min(uncertainty + extra, MAX_UNCERTAINTY))
+            if candidate is None or any(
+                one.meets_constraint and one.shaper.duration <= candidate.shaper.duration
+                for one in found
+            ):
+                break
+            candidate = _measured(candidate, moves, allowed)
+            if candidate.figures is None:
+                break
+            found.append(candidate)
+            used = candidate.figures.left / allowed
+            if MIN_USED_SHARE <= used <= 1.0 or used == 0.0:
+                break
+            target *= float(np.clip(AIM / used, 0.2, 5.0))
+            if target < MIN_TARGET * allowed:
+                break
+    return [found[recommended_row(found)]] if found else []
 
 
 def _weighted_shaper(weighted, uncertainty, target):
     """Candidate for all modes together, with constant delays, or None."""
     try:
-        shaper = weighted_shaper(weighted, target, uncertainty, _weighted_name(target))
+        shaper = weighted_shaper(weighted, target, uncertainty)
     except SettingError:  # the bands are too wide for one shaper
         return None
     return ShaperCandidate(shaper) if shaper.duration > 0.0 else None
@@ -252,19 +267,14 @@ def _weighted_shaper(weighted, uncertainty, target):
 
 def _weighted_by_pose(relative, ratio, uncertainty, target):
     """Candidate for all modes together, whose delays follow the first mode, or None."""
-    name = _weighted_name(target)
     try:
-        unit = weighted_shaper(relative, target, uncertainty, name)
+        unit = weighted_shaper(relative, target, uncertainty)
     except SettingError:
         return None
     if unit.duration == 0.0:
         return None
-    unit = impulses.merged_impulses(name, unit.times, unit.amplitudes, [(1.0, ratio)])
+    unit = replace(unit, modes=((1.0, ratio),))
     return ShaperCandidate(unit, design=StageDesign(impulses.SI, unit=unit), units=(unit,))
-
-
-def _weighted_name(target):
-    return f'{impulses.SI} {1e3 * target:.2g} mm'
 
 
 def _relative(cases, weighted):

@@ -3,7 +3,7 @@ Time to rest: when the tool stays within an allowed distance of its goal.
 
 The time counts from the start of a move. While the set points move, and for a while afterwards,
 the distance of the tool is sampled. Beyond the samples it follows in closed form: each mode decays
-with its own rate, and the sum of all amplitudes bounds the distance.
+with its own rate, and the sum of all amplitudes bounds the distance (S17).
 
 `modal_vibration` is that motion by superposition of the modes of one pose. A set point that
 follows a path s(t) from 0 to 1 excites each mode as a moving base does:

@@ -5,7 +5,7 @@ The sum of the residual vibration of all modes stays below an allowed distance, 
 condition: pose, payload and error of the frequencies. A weak mode may keep much of its vibration.
 With impulse times on a grid, the condition is convex in the amplitudes,
 
-    sum over i of V_i |H(s_i)| <= allowed.
+    sum over i of V_i |H(s_i)| <= allowed.                                                  (S16)
 
 Linear programs with cutting planes solve it: each program adds, for violated conditions, the
 tangent at its solution. A bisection finds the shortest duration.
@@ -29,7 +29,7 @@ MAX_TIMES = 80  # number of grid times
 MAX_PROGRAMS = 30  # linear programs for one duration
 MAX_CUTS = 8  # tangents that one program adds
 EXCESS = 0.01  # relative excess of a solution; the programs aim that much lower
-BISECTIONS = 6
+BISECTIONS = 4
 MAX_PERIODS = 6.0  # longest duration, in periods of the slowest mode
 MIN_SHARE = 0.02  # of the allowed distance; weaker modes need no finer grid
 

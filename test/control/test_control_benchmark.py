@@ -110,3 +110,10 @@ def test_feedback_reaches_both_planes_and_finds_an_unknown_payload(benchmark):
     (row,) = benchmark.PARTS['unknown_payload'][0](True).values()
     assert row['warns'] and abs(row['payload [kg]'] / 0.3 - 1) < 0.05
     assert row['periods when redesigned'] < 0.3 * row['periods to 2 %']
+
+
+def test_the_recommended_shaper_rests_first_on_other_plants(benchmark):
+    pytest.importorskip('mujoco')
+    found = benchmark.PARTS['settles_first'][0](True)
+    assert found['moves'] == 3 and found['largest_delay'] <= 0.1
+    assert dict(benchmark.PARTS['settles_first'][1](found))

@@ -81,7 +81,6 @@ def _sweep(**options):
             lambda value: PLANNING.minimum_jerk_motion([0.0], [1.0], duration=1.0, begin=value),
         ),
         ('uncertainty', lambda value: SHAPING.recommend(ARM, [[0.0]], uncertainty=value)),
-        ('tolerance', lambda value: SHAPING.recommend(ARM, [[0.0]], tolerance=value)),
         (
             'allowed_vibration',
             lambda value: SHAPING.recommend(ARM, [[0.0]], allowed_vibration=value),
