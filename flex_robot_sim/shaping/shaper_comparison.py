@@ -28,8 +28,8 @@ from flex_robot_sim.shaping.weighted_insensitivity import WeightedModes, weighte
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.summary import summarized
 
-# weighted designs aim at the allowed vibration, and then at less or more until moves leave it; they
-# do so for wider bands too, as the modes change during a move
+# weighted designs aim at the allowed vibration, and then at less or more until moves leave it,
+# and over wider bands, as the modes change during a move
 MAX_DESIGNS = 3
 EXTRA_UNCERTAINTIES = 0.0, 0.1, 0.2
 MAX_UNCERTAINTY = 0.45
