@@ -22,6 +22,7 @@ PAYLOADS = {
     'two_link': (0.0, 0.2),
 }  # lightest, heaviest [kg]
 REACH = {'ur5': (0.4, 1.0), 'fr3': (0.3, 0.8), 'two_link': (0.3, 0.9)}  # largest turn [rad]
+ACCELERATION = {'two_link': 2.0}  # largest one of the tool; default: by the limits      [m/s2]
 UNCERTAINTY = 0.1
 ALLOWED = 5e-4  # [m]
 TIE = 2e-3  # difference of two samples                                             [s]
@@ -35,6 +36,11 @@ def settles_first(quick=False):
     except ImportError as error:
         return {'reason': str(error)}
     rows = [_move(plants, k) for k in range(3 if quick else MOVES)]
+    return summed(rows)
+
+
+def summed(rows):
+    """Return the figures of moves, each as of `_move`."""
     late, late_of_all, left, claims = zip(*rows)
     left = np.array(left)
     return {
@@ -69,9 +75,14 @@ def _move(plants, number):
     start, goal = _poses(arm, rng, REACH[name])
     tool = plants.tool(name)
     payloads = ((tool, light), (tool, heavy))
-    found = recommend(arm, move=(start, goal), payloads=payloads, uncertainty=UNCERTAINTY)
+    limit = ACCELERATION.get(name)
+    found = recommend(
+        arm, move=(start, goal), payloads=payloads, uncertainty=UNCERTAINTY, acceleration=limit
+    )
     count = found.cases[0].frequencies.size
-    move = ValidationMoves(arm, [(start, goal)], payloads, 0.0, count).moves[0]
+    move = ValidationMoves(
+        arm, [(start, goal)], payloads, 0.0, count, acceleration=limit or np.inf
+    ).moves[0]
     paths = [
         None
         if one.figures is None

@@ -23,8 +23,8 @@ from flex_robot_sim.util.settings import SimulationSettings
 from flex_robot_sim.util.share import share_folder
 
 STEP = 2.5e-4  # of MuJoCo                                                      [s]
-DAE_STEP = 4e-3  # of the formulation                                             [s]
-WINDOW = 2.0  # after the set points                                            [s]
+DAE_STEP = 8e-3  # of the formulation                                             [s]
+WINDOW = 0.6  # after the set points                                            [s]
 SAMPLE = 4  # steps of MuJoCo between two samples of the tool
 RATIO = 0.01  # of damping, at the frequencies below
 SIZE2 = 0.12**2 / 6  # inertia of a cubic payload over its mass                   [m2]

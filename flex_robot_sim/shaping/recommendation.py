@@ -33,8 +33,8 @@ PATH_POSES = 3  # number of poses of a single move
 DEFAULT_UNCERTAINTY = 0.1  # relative error of model frequencies
 DEFAULT_ALLOWED_M = 5e-4  # distance of the tool that counts as rest
 DEFAULT_ACCELERATION = 1.0  # of the tool in small motions about a pose             [m/s2]
-WEAK_SHARE = 0.02  # share of the largest vibration that weighted designs include
-MAX_WEAK_MODES = 6
+WEAK_SHARE = 0.03  # share of the largest vibration that weighted designs include
+MAX_WEAK_MODES = 4
 
 
 @summarized

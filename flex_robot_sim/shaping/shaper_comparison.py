@@ -30,12 +30,12 @@ from flex_robot_sim.util.summary import summarized
 
 # weighted designs aim at the allowed vibration, and then at less or more until moves leave it,
 # and over wider bands, as the modes change during a move
-MAX_DESIGNS = 3
+MAX_DESIGNS = 4
 EXTRA_UNCERTAINTIES = 0.0, 0.1, 0.2
 MAX_UNCERTAINTY = 0.45
-AIM = 0.9  # of the next design, over the allowed vibration
+AIM = 0.8  # of the next design, over the allowed vibration
 MIN_USED_SHARE = 0.75  # of the allowed vibration, at which a design is final
-MIN_TARGET = 0.03  # over the allowed vibration
+MIN_TARGET = 0.1  # over the allowed vibration
 ROUNDING = 1.01  # some shapers use the whole allowance
 MIN_FREQUENCY_SPREAD = 1.05  # ratio of frequencies above which delays may follow the pose
 FIRST_MODE_KINDS = 'zv', 'zvd', 'ei'
@@ -106,12 +106,6 @@ def compare_shapers(
         candidates.append(_measured(one, moves, allowed_vibration))
     weak = conditions or cases
     weighted = _weighted(weak, plain.figures.left)
-    candidates += _refined(
-        lambda target, error: _weighted_shaper(weighted, error, target),
-        moves,
-        uncertainty,
-        allowed_vibration,
-    )
     if by_pose:
         for one in _shapers_by_pose(cases, uncertainty):
             candidates.append(_measured(one, moves, allowed_vibration))
@@ -119,6 +113,13 @@ def compare_shapers(
         ratio = float(np.mean([case.ratios[0] for case in weak]))
         candidates += _refined(
             lambda target, error: _weighted_by_pose(relative, ratio, error, target),
+            moves,
+            uncertainty,
+            allowed_vibration,
+        )
+    else:
+        candidates += _refined(
+            lambda target, error: _weighted_shaper(weighted, error, target),
             moves,
             uncertainty,
             allowed_vibration,
@@ -235,6 +236,8 @@ def _refined(design, moves, uncertainty, allowed) -> list[ShaperCandidate]:
     """
     found: list[ShaperCandidate] = []
     for extra in EXTRA_UNCERTAINTIES:
+        if extra > EXTRA_UNCERTAINTIES[1] and any(one.meets_constraint for one in found):
+            break
         target = allowed
         for _ in range(MAX_DESIGNS):
             candidate = design(target, min(uncertainty + extra, MAX_UNCERTAINTY))
@@ -248,7 +251,7 @@ def _refined(design, moves, uncertainty, allowed) -> list[ShaperCandidate]:
                 break
             found.append(candidate)
             used = candidate.figures.left / allowed
-            if MIN_USED_SHARE <= used <= 1.0 or used == 0.0:
+            if MIN_USED_SHARE <= used <= ROUNDING or used == 0.0:
                 break
             target *= float(np.clip(AIM / used, 0.2, 5.0))
             if target < MIN_TARGET * allowed:

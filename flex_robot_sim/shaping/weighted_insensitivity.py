@@ -25,10 +25,11 @@ from flex_robot_sim.util.exceptions import SettingError
 FREQUENCY_SAMPLES = 9  # of the uncertain range, for a mode no faster than the first
 MAX_FREQUENCY_SAMPLES = 25
 TIMES_PER_PERIOD = 24  # grid times in a period of the fastest mode that matters
-MAX_TIMES = 80  # number of grid times
+MAX_TIMES = 60  # number of grid times
 MAX_PROGRAMS = 30  # linear programs for one duration
-MAX_CUTS = 8  # tangents that one program adds
-EXCESS = 0.01  # relative excess of a solution; the programs aim that much lower
+MAX_NEW_CUTS = 8  # tangents that one program adds
+EXCESS = 0.02  # relative excess of a solution; the programs aim that much lower
+MAX_CUTS = 200  # tangents that the program of another duration begins with
 BISECTIONS = 4
 MAX_PERIODS = 6.0  # longest duration, in periods of the slowest mode
 MIN_SHARE = 0.02  # of the allowed distance; weaker modes need no finer grid
@@ -109,6 +110,7 @@ class _Problem:
         times = duration * np.linspace(0.0, 1.0, count + 1)
         columns = np.exp(self._poles[:, :, None] * (duration - times))
         cost = times / duration  # among feasible ones, prefer early impulses
+        self._cuts = self._cuts[-MAX_CUTS:]
         rows = [self._tangent(columns, *cut) for cut in self._cuts]
         for _ in range(MAX_PROGRAMS):
             solution = linprog(
@@ -125,7 +127,7 @@ class _Problem:
             left = self._left(responses)
             if left.max() <= self.allowed:
                 return times, solution.x
-            for row in np.argsort(-left)[:MAX_CUTS]:
+            for row in np.argsort(-left)[:MAX_NEW_CUTS]:
                 if left[row] > self.allowed / (1 + EXCESS):
                     self._cuts.append((row, np.angle(responses[row])))
                     rows.append(self._tangent(columns, *self._cuts[-1]))
