@@ -274,19 +274,17 @@ def design_for_arm(
     if checked_masses.ndim != 1 or not np.isfinite(checked_masses).all():
         raise SettingError(f'masses = {shortened(repr(masses), 60)} must be finite numbers [kg]')
     payloads = tuple((arm.tool, mass) for mass in checked_masses.tolist()) or (None,)
-    design = StageDesign(kind, 0.05)
+    design, name = StageDesign(kind, 0.05), f'{kind} by pose'
     if kind == impulses.AUTO:
         recommendation = recommend(arm, payloads=payloads, gains=gains)
         recommendation.refuse_none(arm)
-        design = recommendation.choice.design
+        design, name = recommendation.choice.design, recommendation.choice.name
         if design is None:
-            return ShaperSpecification(recommendation.choice.name, recommendation.choice.shaper)
+            return ShaperSpecification(name, recommendation.choice.shaper)
     table, stages = following(arm, design, payloads, gains, progress)
     modes = tuple(
         mode_table.excited_modes(mode_table.loaded(arm, payload), pose, gains)
         for payload in payloads
         for pose in poses_within(arm, MODE_POSES)
     )
-    return ShaperSpecification(
-        f'{design.kind} by pose', table=table, stages=tuple(stages), modes=modes
-    )
+    return ShaperSpecification(name, table=table, stages=tuple(stages), modes=modes)
