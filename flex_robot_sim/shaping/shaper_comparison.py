@@ -3,6 +3,7 @@ Comparison of input shapers for moves of an arm or of a tool, and a rule that re
 
 A shaper meets the constraint if the tool vibrates by no more than an allowed distance after the
 set points, in every move, with every payload, and with all frequencies off by up to `uncertainty`.
+If the unshaped motion does, no shaper is needed.
 Of these shapers the rule selects the one whose moves come to rest first. If no shaper meets the
 constraint, it selects among all of them in the same way. Motion profiles of the same duration are
 rows of the table for comparison; the rule does not select them.
@@ -131,7 +132,9 @@ def compare_shapers(
 
 
 def recommended_row(candidates: Sequence[ShaperCandidate]) -> int:
-    """Row of the candidate that the rule selects; 0, no shaper, if none helps."""
+    """Row of the candidate that the rule selects; 0, no shaper, if none is needed or helps."""
+    if candidates[0].shaper is impulses.NONE and candidates[0].meets_constraint:
+        return 0
     rows = [k for k, one in enumerate(candidates) if not one.profile and one.figures is not None]
     rows = [k for k in rows if candidates[k].meets_constraint] or rows
 

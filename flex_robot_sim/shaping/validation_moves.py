@@ -100,7 +100,8 @@ class ValidationMoves:
         """
         self._arm, self._gains, self._count = arm, gains, count
         self._payloads, self._tool = tuple(payloads), arm.tool
-        self._pairs, self._acceleration = [*pairs], acceleration
+        self._pairs = [(np.asarray(a, float), np.asarray(b, float)) for a, b in pairs]
+        self._acceleration = acceleration
         # soft and heavy is the same error as stiff and light
         errors = (0.0, -uncertainty, uncertainty) if uncertainty else (0.0,)
         if len(self._pairs) == 1 and uncertainty:

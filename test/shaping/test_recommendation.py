@@ -29,7 +29,7 @@ def arm():
 
 @pytest.fixture(scope='module')
 def best(arm):
-    return recommend(arm, move=(START, GOAL))
+    return recommend(arm, move=(START, GOAL), acceleration=2.0)
 
 
 def swing(arm, samples, **settings):
@@ -117,7 +117,7 @@ def test_moves_leave_what_a_simulation_of_the_same_move_leaves(arm, best):
     plain = START + move.share[:, None] * (GOAL - START)
     unshaped = trials.figures(lambda move: move.share, ALLOWED)
     assert unshaped.left == pytest.approx(swing(arm, plain), rel=0.03)
-    table, stages = following(arm, choice.design, count=3)
+    table, stages = following(arm, choice.design, count=len(choice.units))
     shaped = OnlineShaper(3, STEP, table=table, stages=stages).run(plain)
     found = trials.figures(lambda move: shaped_path(choice, move, ALLOWED), ALLOWED)
     assert found.left == pytest.approx(swing(arm, shaped), rel=0.1, abs=5e-3 * unshaped.left)
@@ -195,7 +195,7 @@ def test_trial_moves_keep_the_limits_of_acceleration_and_jerk(arm, jerk):
 def test_the_recommended_shaper_meets_the_constraint_in_its_move(arm, best):
     """The same move, by drives that are prescribed one by one."""
     assert best.choice.meets_constraint and best.choice.added_time > 0.0
-    trials = ValidationMoves(arm, [(START, GOAL)], count=3, uncertainty=0.0)
+    trials = ValidationMoves(arm, [(START, GOAL)], count=3, uncertainty=0.0, acceleration=2.0)
     share = shaped_path(best.choice, trials.moves[0], ALLOWED)
     assert swing(arm, START + share[:, None] * (GOAL - START)) <= 1.05 * ALLOWED
     zvd = next(one for one in best.candidates if one.name == 'zvdd by pose')
