@@ -3,10 +3,10 @@ Comparison of input shapers for moves of an arm or of a tool, and a rule that re
 
 A shaper meets the constraint if the tool vibrates by no more than an allowed distance after the
 set points, in every move, with every payload, and with all frequencies off by up to `uncertainty`.
-If the unshaped motion does, no shaper is needed.
-Of these shapers the rule selects the one whose moves come to rest first. If no shaper meets the
-constraint, it selects among all of them in the same way. Motion profiles of the same duration are
-rows of the table for comparison; the rule does not select them.
+Of these shapers the rule selects the one whose moves come to rest first. If the unshaped motion
+meets the constraint, no shaper is needed. If no shaper meets it, the rule selects among all of
+them in the same way. Motion profiles of the same duration are rows of the table for comparison;
+the rule does not select them.
 """
 
 from __future__ import annotations
