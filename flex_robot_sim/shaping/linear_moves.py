@@ -58,7 +58,7 @@ class LinearMoves:
         self._factors = 1 + np.linspace(-uncertainty, uncertainty, count)
         slowest = min(float(case.frequencies.min()) for case in cases)
         fastest = max(float(case.frequencies.max()) for case in cases)
-        self.moves = []
+        self.moves: list[LinearMove] = []
         for periods in PERIODS:
             duration = periods / slowest
             count = int(min(np.ceil(STEPS_PER_PERIOD * fastest * duration), MAX_STEPS))

@@ -65,8 +65,9 @@ class Recommendation(NamedTuple):
         name = arm.description.name
         if not self.cases:
             raise SettingError(f'nothing of {name} vibrates: it needs no shaper')
-        if self.best == 0 and self.choice.meets_constraint:
-            left = 1e3 * self.choice.figures.left
+        figures = self.choice.figures
+        if self.best == 0 and figures is not None and self.choice.meets_constraint:
+            left = 1e3 * figures.left
             raise SettingError(
                 f'{name} vibrates by {left:.2g} mm at most after its moves: it needs no shaper'
             )
@@ -119,10 +120,10 @@ def recommend(
     chosen = _checked_poses(arm, poses if move is None else np.array([*move], float), move)
     expect_kind('payloads', payloads, Sequence, 'a list of None and (link, mass [kg])')
     payloads = tuple(payloads) or (None,)
-    direction = None
+    direction, pairs = None, None
     if move is not None:
         assert chosen is not None
-        direction = chosen[1] - chosen[0]
+        direction, pairs = chosen[1] - chosen[0], [(chosen[0], chosen[1])]
         poses = chosen[0] + np.linspace(0.0, 1.0, PATH_POSES)[:, None] * direction
     else:
         poses = poses_within(arm, DEFAULT_POSES)[:DEFAULT_POSES] if chosen is None else chosen
@@ -134,10 +135,11 @@ def recommend(
     if chosen is not None and len(chosen) == 1:
         moves = LinearMoves(cases, uncertainty, acceleration or DEFAULT_ACCELERATION)
     else:
-        pairs = pairs_in_range(arm) if chosen is None else pairs_between(chosen)
+        if pairs is None:
+            pairs = pairs_in_range(arm) if chosen is None else pairs_between(chosen)
         moves = ValidationMoves(
             arm,
-            pairs if move is None else [(chosen[0], chosen[1])],
+            pairs,
             payloads,
             uncertainty,
             cases[0].frequencies.size,

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -75,7 +75,7 @@ class ShaperCandidate(NamedTuple):
 class Moves(Protocol):
     """Moves that compare candidates: ValidationMoves or LinearMoves."""
 
-    def figures(self, path: Callable, allowed: float) -> MoveFigures:
+    def figures(self, path: Callable[[Any], np.ndarray], allowed: float) -> MoveFigures:
         """Return the MoveFigures of a path parameter by move."""
 
 
@@ -161,7 +161,9 @@ def pareto_front(candidates: Sequence[ShaperCandidate]) -> list[int]:
     ]
 
 
-def shaped_path(candidate: ShaperCandidate, move, allowed: float, added: float = 0.0):
+def shaped_path(
+    candidate: ShaperCandidate, move: Any, allowed: float, added: float = 0.0
+) -> np.ndarray:
     """Path parameter (k,) of a move with a candidate; `added`: time of a profile [s]."""
     if candidate.profile:
         margin = allowed / max(move.tool_travel, 1e-300)

@@ -273,7 +273,7 @@ def _path_error(path, q, share):
     return float(np.linalg.norm(errors, axis=1).max())
 
 
-def pairs_in_range(arm: ArmModel, number: int = MIN_MOVES) -> list:
+def pairs_in_range(arm: ArmModel, number: int = MIN_MOVES) -> list[tuple[np.ndarray, np.ndarray]]:
     """Pairs of poses in the joint range, with at most MAX_JOINT_TRAVEL between them."""
     poses = poses_within(arm, number + 1)[-number - 1 :]
     pairs = []
@@ -283,7 +283,7 @@ def pairs_in_range(arm: ArmModel, number: int = MIN_MOVES) -> list:
     return pairs
 
 
-def pairs_between(poses: np.ndarray) -> list:
+def pairs_between(poses: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
     """Pairs of given poses."""
     poses = np.asarray(poses, float)
     pairs = [(a, b) for a in poses for b in poses if (a != b).any()]
