@@ -18,7 +18,8 @@ parameter_errors    largest errors over 14 random motions and starts, of plants 
                     bends (LuGre), and of an arm of this package with more modes, and their targets
 excitation_scatter  scatter of fits to noisy logs after the best motion over that after a chirp
 long_log            time of a fit to ten minutes at 500 Hz, two links, twelve parameters, and its
-                    distance from the fit of all samples of a minute, over the deviation
+                    memory, and the largest distance from full fits to three logs of a minute,
+                    over the standard deviation
 verdicts            verdicts of fits to 40 logs, half of them with a fault, that are right
 real_data           explained share of strains in validation data of real logs, and that of
                     regressions without a model, see benchmarks/real_arm.py; {} without REAL_LOGS

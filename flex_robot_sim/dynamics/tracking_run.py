@@ -65,7 +65,6 @@ def advance_tracking(arm, loads, settings, state, watch, work, log, servo, out):
         any_prescribed = any_prescribed or prescribed[j] != 0
         work.servo_stiffness[j] = 0.0 if prescribed[j] != 0 else stiffness[j]
         work.servo_damping[j] = 0.0 if prescribed[j] != 0 else damping[j]
-    work.step[0] = 0.0
     decay = math.exp(-h / servo.lag[0])
     for k in range(len(efforts) - 1):
         for j in range(driven.size):

@@ -14,7 +14,8 @@ from scipy.ndimage import binary_erosion, gaussian_filter1d
 
 from flex_robot_sim.analysis.equations import mass_matrix, nonlinear_effects
 from flex_robot_sim.identification.drive_terms import CABLE_STIFFNESS, CABLE_TORQUE
-from flex_robot_sim.identification.prediction import Setup, move, soft_servo
+from flex_robot_sim.identification.log_simulation import move
+from flex_robot_sim.identification.prediction import Setup, soft_servo
 from flex_robot_sim.identification.sequences import Sequence, noise_of
 from flex_robot_sim.identification.unknown import Unknown
 from flex_robot_sim.model.arm_model import ArmModel

@@ -12,7 +12,8 @@ import numpy as np
 
 from flex_robot_sim.identification.excitation_trajectories import ExcitationTrajectory
 from flex_robot_sim.identification.log_file import Log
-from flex_robot_sim.identification.prediction import Setup, SoftServo, respond
+from flex_robot_sim.identification.log_simulation import move
+from flex_robot_sim.identification.prediction import Setup, SoftServo
 from flex_robot_sim.identification.sequences import DataSet
 from flex_robot_sim.identification.simulated_experiment import (
     SimulatedExperiment,
@@ -85,12 +86,12 @@ def open_loop(arm: ArmModel, trial: SimulatedExperiment) -> tuple[str, float]:
         time_step=2e-3,
         finer=0,
     )
-    response = respond(setup, SoftServo(zero_gains, zero_gains), arm, open_loop_sequence)
-    if not np.isfinite(response.channels).all():
+    motion = move(setup, SoftServo(zero_gains, zero_gains), arm, open_loop_sequence)
+    if motion.reached < len(motion.coordinates):
         return 'state', float('inf')
     return max(
         limit_usage(
-            arm, response.coordinates, trial.sequence.time, open_loop_sequence.efforts
+            arm, motion.coordinates, trial.sequence.time, open_loop_sequence.efforts
         ).items(),
         key=lambda item: item[1],
     )

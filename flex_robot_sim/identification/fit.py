@@ -8,6 +8,7 @@ Threads compute the columns in parallel, because a simulation releases the GIL.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from collections.abc import Sequence as Rows
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
@@ -16,15 +17,13 @@ import numpy as np
 from scipy.optimize import least_squares
 
 from flex_robot_sim.identification.drive_terms import DRIVE_KINDS, driven
+from flex_robot_sim.identification.log_simulation import SimulatedMotion, channels_of, move
 from flex_robot_sim.identification.prediction import (
     DEFAULT_EXTRA_MODES,
     MAX_STEP_S,
     Setup,
-    SimulatedMotion,
     SoftServo,
-    channels_of,
     initial_shapes,
-    move,
     soft_servo,
 )
 from flex_robot_sim.identification.sensor_terms import (
@@ -36,6 +35,7 @@ from flex_robot_sim.identification.sensor_terms import (
     slope,
 )
 from flex_robot_sim.identification.sequences import Sequence, noise_of
+from flex_robot_sim.identification.time_left import TimeLeft
 from flex_robot_sim.identification.unknown import Unknown
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.util.exceptions import FlexRobotSimError, UsageError
@@ -75,6 +75,8 @@ class Fit(NamedTuple):
 
 class Problem:
     """Least squares problem: unknowns, sequences, and the residuals of a model."""
+
+    has_cached_motion = True  # of the latest points
 
     def __init__(
         self,
@@ -167,11 +169,22 @@ class Problem:
             for sequence, motion in zip(self.sequences, motions)
         ]
 
+    def _outputs(self, arm, z, row, motion=None):
+        """Return the outputs (k, c) of an arm along one sequence."""
+        motion = self._motion(arm, z, row) if motion is None else motion
+        return channels_of(self.setup, arm, self.sequences[row], motion, self._delay(z))
+
     def _simulation(self, z):
         """Return the arm with the parameters z, and its Motion on each sequence."""
         key_point = z.copy()
         key_point[self._is_output_only] = 0.0  # the motion is the same
-        return _cached(self._motions, key_point, lambda: self._simulate(z))
+        key = key_point.tobytes()
+        if key not in self._motions:
+            simulation = self._simulate(z)
+            while len(self._motions) >= MOTION_CACHE_SIZE:
+                del self._motions[next(iter(self._motions))]
+            self._motions[key] = simulation
+        return self._motions[key]
 
     def _simulate(self, z):
         arm = self._arm(z)
@@ -233,8 +246,7 @@ class Problem:
         return count
 
     def _slopes_at(self, z):
-        base, motions = self._simulation(z)
-        tables = self.simulated(z)
+        base, tables = self._arm(z), self.simulated(z)
         nominal = np.concatenate(tables)
         ends = np.cumsum([len(table) for table in tables])[:-1]
         starts = np.cumsum([0, *(self.reduced_length(len(table)) for table in tables)])
@@ -264,18 +276,21 @@ class Problem:
             arm = self._arm(shifted) if is_arm else base
             for row in rows:
                 block = slice(starts[row], starts[row + 1])
-                motion = (
-                    motions[row] if self._is_output_only[k] else self._motion(arm, shifted, row)
-                )
-                outputs = channels_of(
-                    self.setup, arm, self.sequences[row], motion, self._delay(shifted)
-                )
-                change = (outputs - tables[row]) / step @ readings.T
-                out[block, :, k] = self.reduced(change)
+                has_motion = self.has_cached_motion and self._is_output_only[k]
+                motion = self._simulation(z)[1][row] if has_motion else None
+                change = self._outputs(arm, shifted, row, motion) - tables[row]
+                out[block, :, k] = self.reduced(change @ (readings.T / step))
 
         with ThreadPoolExecutor(processors()) as pool:
             list(pool.map(column, jobs))
         return out
+
+    def forget(self, motions: bool = True) -> None:
+        """Drop cached slopes, so that the next ones are those of the next point, and motions."""
+        for problem in filter(None, (self, self._coarse)):
+            problem._slopes.clear()
+            if motions:
+                problem._motions.clear()
 
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the lower and the upper bounds of z, (p,) each."""
@@ -283,17 +298,6 @@ class Problem:
         for k, unknown in enumerate(self.unknowns):
             low[k], high[k] = unknown.bounds
         return low, high
-
-
-def _cached(cache, z, compute):
-    """Return the cached value for z, or compute it."""
-    key = z.tobytes()
-    if key not in cache:
-        value = compute()
-        while len(cache) >= MOTION_CACHE_SIZE:
-            del cache[next(iter(cache))]
-        cache[key] = value
-    return cache[key]
 
 
 def processors() -> int:
@@ -335,26 +339,33 @@ def solve(
     rounds: int = WEIGHTING_ROUNDS,
     max_evaluations: int = MAX_EVALUATIONS,
     tolerance: float = TOLERANCE,
+    watch: Callable[[str], object] = lambda line: None,
 ) -> Fit:
     """
     Return the Fit from a start point z.
 
     :param deviations: initial standard deviations of the channels (c,), which weight them.
     :param rounds: iterations of the weights; tolerance: relative, of the sum of squares.
+    :param watch: receives the time that is left of the last one.
     """
     if deviations is None:
         deviations = initial_deviations(problem)
     measured = problem.measured
     scale, evaluations = np.maximum(measured.std(axis=0), 1e-300), 0
     for round_ in range(rounds):
+        is_last = round_ == rounds - 1
+        step_tolerance = tolerance if is_last else max(tolerance, WEIGHTING_TOLERANCE)
+        left = TimeLeft(step_tolerance, max_evaluations, watch if is_last else lambda line: None)
 
-        def residual(z, deviations=deviations):
+        def residual(z, deviations=deviations, left=left):
             nonlocal evaluations
             evaluations += 1
             try:
-                return problem.residuals(z, deviations).ravel()
+                r = problem.residuals(z, deviations).ravel()
             except FlexRobotSimError:  # no such arm, or it buckles
                 return np.full(measured.size, np.nan)
+            left.note_cost(float((np.sqrt(1 + (r / ROBUST_THRESHOLD) ** 2) - 1).sum()))
+            return r
 
         def slopes_of(z, deviations=deviations):
             return (problem.slopes(z) / deviations[:, None]).reshape(-1, z.size)
@@ -367,8 +378,6 @@ def solve(
                 'this log: its state is lost on the way. Check its masses and '
                 'stiffnesses, units of the log, and --time-step.'
             )
-        is_last = round_ == rounds - 1
-        step_tolerance = tolerance if is_last else max(tolerance, WEIGHTING_TOLERANCE)
         result = least_squares(
             residual,
             z,

@@ -1,5 +1,7 @@
 """Identifiability: parameters that a log determines, by covariance and by refits without them."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from flex_robot_sim.identification import uncertainty
@@ -45,13 +47,19 @@ def identifiable_from_covariance(
 
 
 def identifiable_from_refit(
-    problem: Problem, fit: Fit, uncertainties: Uncertainty, is_identifiable: list[bool]
+    problem: Problem | LongFit,
+    fit: Fit,
+    uncertainties: Uncertainty,
+    is_identifiable: list[bool],
+    watch: Callable[[str], object] = lambda line: None,
 ) -> list[bool]:
     """
     Return whether the log determines each unknown, and a refit without it is worse (I24).
 
     Standard deviations follow from the slopes at the optimum. A stiffness without effect at its
     start value may have an effect at an optimum that is caused by noise.
+
+    :param watch: receives a line before each refit.
     """
     result = list(is_identifiable)
     for k, unknown in enumerate(problem.unknowns):
@@ -63,18 +71,23 @@ def identifiable_from_refit(
             and abs(fit.z[k]) > MIN_REFIT_STDS * std
         ):
             continue
-        other_rows = [row for row in range(problem.size) if row != k]
-        reduced = Problem(
-            problem.setup,
-            [problem.unknowns[row] for row in other_rows if row < len(problem.unknowns)],
-            problem.servo,
-            problem.sequences,
-        )
-        refit = solve(reduced, fit.z[other_rows], fit.deviations, rounds=1)
-        cost_increase = robust_cost(reduced, refit.z, fit.deviations) - robust_cost(
-            problem, fit.z, fit.deviations
-        )
+        watch(f'fitting without {unknown.path}, to compare')
         result[k] = bool(
-            cost_increase > (MIN_REFIT_STDS * std / uncertainty.white_deviations(fit)[k]) ** 2
+            _cost_increase(problem, fit, k)
+            > (MIN_REFIT_STDS * std / uncertainty.white_deviations(fit)[k]) ** 2
         )
     return result
+
+
+def _cost_increase(problem, fit, k):
+    """Return the increase of twice the sum of (I5) if an unknown keeps its start value."""
+    rows = [row for row in range(problem.size) if row != k]
+    remaining = [row for row in rows if row < len(problem.unknowns)]
+    if isinstance(problem, LongFit):
+        return 2 * (problem.without(remaining).solve(fit.z[rows])[0].cost - fit.cost)
+    unknowns = [problem.unknowns[row] for row in remaining]
+    reduced = Problem(problem.setup, unknowns, problem.servo, problem.sequences)
+    refit = solve(reduced, fit.z[rows], fit.deviations, rounds=1)
+    return robust_cost(reduced, refit.z, fit.deviations) - robust_cost(
+        problem, fit.z, fit.deviations
+    )

@@ -42,6 +42,7 @@ from flex_robot_sim.identification.prior_widths import with_prior_widths
 from flex_robot_sim.identification.restarts import BOUND_DISTANCE, with_restarts
 from flex_robot_sim.identification.sequences import Sequence
 from flex_robot_sim.identification.thinning import largest_factor
+from flex_robot_sim.identification.time_left import stage
 from flex_robot_sim.identification.unit_checks import refuse_currents, refuse_degrees
 from flex_robot_sim.identification.unknown import Unknown
 from flex_robot_sim.identification.validation import (
@@ -54,6 +55,8 @@ from flex_robot_sim.identification.validation import (
 
 HELD_OUT_RATIO = 0.25  # share of each log, at its end, for validation
 MIN_PERIODS = 3.0  # periods of the slowest resonance in a log
+START_TOLERANCE = 1e-5  # the same, of the beginning of a long log
+START_EVALUATIONS = 4  # of that
 FINAL_WEIGHTING_ROUNDS = 3  # iterations of the channel weights in the last fit
 DEFAULT_FREQUENCY_HZ = 1.0  # for the first horizons of a log without resonances
 
@@ -109,8 +112,9 @@ def identify(
         problem, z, slowest_frequency(problem, slowest or DEFAULT_FREQUENCY_HZ)
     )
     problem, z = with_order(problem, z, finer)
-    watch('fitting')
-    fit = solve(problem, z, rounds=1, tolerance=COARSE_TOLERANCE)
+    fit = solve(
+        problem, z, rounds=1, tolerance=COARSE_TOLERANCE, watch=stage(watch, 'fitting coarsely')
+    )
     problem, fit = with_restarts(problem, fit, watch)
     watch('looking how fine the model has to be')
     finer = best_order(problem, fit)
@@ -119,19 +123,23 @@ def identify(
         fit = solve(problem, z, rounds=1, max_evaluations=1)  # slopes for the last fit
     problem = with_sufficient_step(problem, fit)
     setup = problem.setup
-    watch(f'fitting with {setup.finer} more modes and steps of {setup.time_step:g} s')
+    watch_fit = stage(
+        watch, f'fitting with {setup.finer} more modes and steps of {setup.time_step:g} s'
+    )
     final: Problem | LongFit = problem
     if is_long:
-        fit = solve(problem, fit.z, fit.deviations, rounds=1, tolerance=COARSE_TOLERANCE)
+        fit = solve(
+            problem, fit.z, fit.deviations, 1, START_EVALUATIONS, START_TOLERANCE, watch_fit
+        )
         period = max(row.period for row in fitted_sequences)
         every = largest_factor(period, max([one.frequency for one in log_resonances], default=0.0))
         notes.append(thinning_line(fitted_sequences, every))
         watch(notes[-1])
         final = make_long_fit(problem, fit.z, fitted_sequences, all_sequences, every)
-        watch('fitting all samples')
-        fit, uncertainties = final.solve(fit.z, watch)
+        fit, uncertainties = final.solve(fit.z, stage(watch, 'fitting all samples'))
     else:
-        fit = solve(problem, fit.z, fit.deviations, rounds=FINAL_WEIGHTING_ROUNDS)
+        problem.forget(motions=False)  # slopes of a point farther away bias the estimates
+        fit = solve(problem, fit.z, fit.deviations, rounds=FINAL_WEIGHTING_ROUNDS, watch=watch_fit)
         uncertainties = _uncertainty(fit, problem)
     unidentifiable, refit, last, refit_uncertainties = _without_unidentifiable(
         final, fit, uncertainties, watch
@@ -147,6 +155,8 @@ def identify(
     fitted_data, validation_data = validation_tables(
         setup, refit_problem, refit, all_sequences, validation, responses
     )
+    if isinstance(last, LongFit):
+        last.forget()
     explained_by_channel = explained(refit_problem.measured, np.concatenate(fitted_data.predicted))
     fitted = validate(setup, refit_problem.servo, fitted_data, all_sequences)
     checked = validate(setup, refit_problem.servo, validation_data, validation or all_sequences)
@@ -249,9 +259,9 @@ def _without_unidentifiable(problem, fit, uncertainties, watch):
     refit, refit_problem, refit_uncertainties = fit, problem, uncertainties
     for _ in range(2):
         is_identified = identifiable_from_covariance(refit_problem, refit, refit_uncertainties)
-        if not unidentifiable and not isinstance(refit_problem, LongFit):
+        if not unidentifiable:
             is_identified = identifiable_from_refit(
-                refit_problem, refit, refit_uncertainties, is_identified
+                refit_problem, refit, refit_uncertainties, is_identified, watch
             )
         candidates = [
             unknown
@@ -268,17 +278,18 @@ def _without_unidentifiable(problem, fit, uncertainties, watch):
             unknown.kind != 'offset' for unknown in unknowns
         ):
             break
-        watch('fitting without ' + ', '.join(unknown.path for unknown in unidentifiable))
+        paths = ', '.join(unknown.path for unknown in unidentifiable)
+        watch_fit = stage(watch, f'fitting without {paths}')
         remaining = [k for k, unknown in enumerate(unknowns) if unknown not in unidentifiable]
         rows = remaining + list(range(len(unknowns), problem.size))
         if isinstance(problem, LongFit):
             refit_problem = problem.without(remaining)
-            refit, refit_uncertainties = refit_problem.solve(fit.z[rows], watch)
+            refit, refit_uncertainties = refit_problem.solve(fit.z[rows], watch_fit)
             continue
         refit_problem = Problem(
             problem.setup, [unknowns[k] for k in remaining], problem.servo, problem.sequences
         )
-        refit = solve(refit_problem, fit.z[rows])
+        refit = solve(refit_problem, fit.z[rows], watch=watch_fit)
         refit_uncertainties = _uncertainty(refit, refit_problem)
     refit_uncertainties = with_prior_widths(
         problem, unidentifiable, refit_problem, refit, refit_uncertainties

@@ -8,7 +8,6 @@ simulation with the final step runs once per step of the fit, over all of the lo
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from collections.abc import Sequence as Rows
 from concurrent.futures import ThreadPoolExecutor
@@ -24,20 +23,23 @@ from flex_robot_sim.identification.fit import (
     ROBUST_THRESHOLD,
     Fit,
     Problem,
+    processors,
     robust_deviations,
 )
 from flex_robot_sim.identification.log_checks import MIN_SAMPLES
-from flex_robot_sim.identification.prediction import MAX_STEP_S, Response, respond
+from flex_robot_sim.identification.prediction import MAX_STEP_S
+from flex_robot_sim.identification.response import Response, respond, respond_in_halves
 from flex_robot_sim.identification.sensor_terms import rate_signs, read
 from flex_robot_sim.identification.sequences import Sequence
 from flex_robot_sim.identification.thinning import Thinning, make_thinning
-from flex_robot_sim.identification.uncertainty import Uncertainty, uncertainty
+from flex_robot_sim.identification.time_left import TimeLeft
+from flex_robot_sim.identification.uncertainty import Uncertainty, information, uncertainty
 from flex_robot_sim.identification.unknown import Unknown
 from flex_robot_sim.util.exceptions import UsageError
 
 MAX_STEPS = 6  # of a fit
 MAX_STEP_STDS = 0.5  # of the last step: slopes are known to a tenth
-CONVERGENCE_RATIO = 0.3  # of two steps, at most
+MAX_NEXT_STEP_STDS = 0.1  # of the one after it
 MAX_COST_RISE = 1e-6  # relative, by a step of the fit
 MIN_WEIGHT = 1e-3  # of a thinned sample
 MIN_LONG_ROWS = 60_000  # samples of a long log: two minutes at 500 Hz
@@ -46,7 +48,9 @@ START_ENERGY_RATIO = 5e-3  # of the signals, before the motion counts as begun
 
 
 class SlopeProblem(Problem):
-    """A problem whose slopes are thinned."""
+    """A problem whose slopes are thinned, and whose motion is not cached."""
+
+    has_cached_motion = False
 
     def __init__(self, problem: Problem, sequences: Rows[Sequence], thinning: Thinning) -> None:
         """Take setup and unknowns of a problem, with the longest step of the simulation."""
@@ -54,6 +58,16 @@ class SlopeProblem(Problem):
         starts = problem.starts
         super().__init__(setup, problem.unknowns, problem.servo, sequences, starts)
         self.thinning = thinning
+
+    def simulated(self, z: np.ndarray) -> list[np.ndarray]:
+        """Return the model outputs, a table (k, c) per sequence, without gains and offsets."""
+        arm = self._arm(z)
+        return [self._outputs(arm, z, row) for row in range(len(self.sequences))]
+
+    def _outputs(self, arm, z, row, _motion=None):
+        sequence = driven(self.sequences[row], self.unknowns, z)
+        start = self._start(z, row)
+        return respond(self.setup, self.servo, arm, sequence, self._delay(z), start).channels
 
     def reduced(self, table: np.ndarray) -> np.ndarray:
         """Return the thinned slopes (k', c) of a sequence."""
@@ -74,6 +88,7 @@ class LongFit:
     slope_table: np.ndarray  # (r', c, p)  thinned
     last_responses: list[Response]  # along the whole sequences
     seconds: float = 0.0  # that they took
+    reference: np.ndarray | None = None  # (c,)  standard deviations of channels in the cost
 
     @property
     def unknowns(self) -> list[Unknown]:
@@ -97,6 +112,10 @@ class LongFit:
     def slopes(self, _z: np.ndarray) -> np.ndarray:
         """Return the slopes (r', c, p)."""
         return self.slope_table
+
+    def forget(self) -> None:
+        """Drop the slopes."""
+        self.slope_table = np.zeros((0, 0, 0))
 
     def without(self, remaining: Rows[int]) -> LongFit:
         """Return the LongFit with some of the unknowns only."""
@@ -124,24 +143,37 @@ class LongFit:
         problem = Problem(whole.setup, whole.unknowns, whole.servo, sequences, starts)
         slopes = np.where(is_fixed, 0.0, self.slope_table[is_sample][:, :, columns])
         return replace(
-            self, problem=problem, whole=sequences, slope_table=slopes, last_responses=[]
+            self,
+            problem=problem,
+            whole=sequences,
+            slope_table=slopes,
+            last_responses=[],
+            reference=None,
         )
 
-    def responses(self, z: np.ndarray) -> list[Response]:
-        """Return the Response of the arm along each whole sequence."""
+    def responses(self, z: np.ndarray, deviations: np.ndarray | None = None) -> list[Response]:
+        """
+        Return the Response of the arm along each whole sequence.
+
+        :param deviations: of the residuals (c,); with those, the last responses give states of
+            the arm in the middle of a sequence.
+        """
         problem = self.problem
         arm, delay = problem.setup.arm(problem.arm_values(z)), problem.values(z).get('delay', 0.0)
-        return [
-            respond(
-                problem.setup,
-                problem.servo,
-                arm,
-                driven(sequence, problem.unknowns, z),
-                delay,
-                problem._start(z, row),
-            )
-            for row, sequence in enumerate(self.whole)
-        ]
+        model = problem.setup, problem.servo, arm
+
+        def respond_to(row):
+            sequence = driven(self.whole[row], problem.unknowns, z)
+            return respond(*model, sequence, delay, problem._start(z, row))
+
+        if len(self.whole) > 1:
+            with ThreadPoolExecutor(processors()) as pool:
+                return list(pool.map(respond_to, range(len(self.whole))))
+        if deviations is None or processors() == 1:
+            return [respond_to(0)]
+        sequence, state = driven(self.whole[0], problem.unknowns, z), self.last_responses[0]
+        begin = problem._start(z, 0)
+        return [respond_in_halves(*model, sequence, delay, begin, state.middle_state, deviations)]
 
     def solve(
         self, z: np.ndarray, watch: Callable[[str], object] = lambda line: None
@@ -152,40 +184,36 @@ class LongFit:
         :param watch: receives lines with the time that is left.
         """
         low, high = self.problem.bounds()
-        step, previous, reference, seconds = np.zeros(z.size), np.inf, None, self.seconds
-        for k in range(MAX_STEPS):
+        step, size = np.zeros(z.size), 0.0
+        previous, seconds = np.inf, self.seconds
+        left = TimeLeft(MAX_STEP_STDS, MAX_STEPS, watch)
+        deviations, k = None, 0
+        while True:
             if k or not self.last_responses:
                 started_at = monotonic()
-                self.last_responses = self.responses(z)
+                known = deviations if self.last_responses else None
+                self.last_responses = self.responses(z, known)
                 seconds = monotonic() - started_at
-            fit = self._fit(z, self.last_responses, k + 1, reference)
-            reference = fit.deviations if reference is None else reference
-            if fit.cost > previous * (1 + MAX_COST_RISE):  # too far for the slopes
-                step = 0.5 * step
+            k += 1
+            fit = self._fit(z, self.last_responses, k)
+            deviations = fit.deviations
+            if fit.cost > previous * (1 + MAX_COST_RISE) and k < MAX_STEPS:
+                step = 0.5 * step  # it was too far for the slopes
                 z = z - step
                 continue
             found, previous = uncertainty(fit, self.lengths), fit.cost
             target = np.clip(z + self._step(fit), low + BOUND_MARGIN, high - BOUND_MARGIN)
             step, z = target - z, target
-            largest = float((np.abs(step) / found.deviations).max())
-            left = min(MAX_STEPS - 1 - k, steps_left(largest))
-            watch(f'fitting all samples, {time_left(left * seconds)}')
-            if (np.abs(step) <= MAX_STEP_STDS * found.deviations).all():
-                break
-        return fit._replace(z=z, residuals=fit.residuals + fit.jacobian @ step), found
+            previous_size, size = size, float((np.abs(step) / found.deviations).max())
+            left.note(size, seconds)
+            # steps become smaller by the same ratio
+            is_small = size <= MAX_STEP_STDS or size**2 <= MAX_NEXT_STEP_STDS * previous_size
+            if k == MAX_STEPS or is_small:
+                return fit._replace(z=z, residuals=fit.residuals + fit.jacobian @ step), found
+            del fit  # its slopes take memory
 
-    def _fit(
-        self,
-        z: np.ndarray,
-        responses: list[Response],
-        evaluations: int,
-        reference: np.ndarray | None,
-    ) -> Fit:
-        """
-        Return the Fit at z, whose tables are thinned.
-
-        :param reference: standard deviations of the channels in its cost; None: those at z.
-        """
+    def _fit(self, z: np.ndarray, responses: list[Response], evaluations: int) -> Fit:
+        """Return the Fit at z, whose tables are thinned."""
         tables = [
             read(response.channels[: len(row.time)], rate_signs([row]), self.unknowns, z)
             - row.measured
@@ -199,14 +227,15 @@ class LongFit:
             )
         scale = self.problem.measured.std(axis=0)
         deviations = np.maximum(robust_deviations(residuals), MIN_RESIDUAL_RATIO * scale)
-        reference = deviations if reference is None else reference
+        if self.reference is None:
+            self.reference = deviations
         weights, products = [], []
         for table in tables:
             root = np.sqrt(1 + (table / deviations / ROBUST_THRESHOLD) ** 2)
             weights.append(np.maximum(self.thinning.mean(1 / root), MIN_WEIGHT))
             products.append(self.thinning.apply(table / deviations / root))
         weight = np.concatenate(weights)
-        ratio = residuals / (ROBUST_THRESHOLD * reference)
+        ratio = residuals / (ROBUST_THRESHOLD * self.reference)
         cost = ROBUST_THRESHOLD**2 * float((np.sqrt(1 + ratio**2) - 1).sum())
         return Fit(
             z,
@@ -221,12 +250,10 @@ class LongFit:
     @staticmethod
     def _step(fit: Fit) -> np.ndarray:
         """Return the Gauss-Newton step (p,)."""
-        J, count = fit.jacobian, fit.z.size
-        weighted = (J * fit.weights[:, :, None]).reshape(-1, count)
-        normal = weighted.T @ J.reshape(-1, count)
-        size = np.sqrt(np.maximum(np.diag(normal), 1e-300))
-        gradient = weighted.T @ fit.residuals.ravel()
-        scaled = normal / np.outer(size, size)
+        matrix = information(fit)
+        size = np.sqrt(np.maximum(np.diag(matrix), 1e-300))
+        gradient = np.einsum('tcp,tc->p', fit.jacobian, fit.weights * fit.residuals)
+        scaled = matrix / np.outer(size, size)
         return -np.linalg.lstsq(scaled, gradient / size, rcond=1e-12)[0] / size
 
 
@@ -254,6 +281,7 @@ def make_long_fit(
     :param every: samples that one replaces.
     """
     full = Problem(problem.setup, problem.unknowns, problem.servo, fitted, problem.starts)
+    problem.forget()
     # inputs with a period of at least a step suffice for slopes
     most = max(1, int(MAX_STEP_S / min(row.period for row in fitted) + 1e-6))
     coarse = next(k for k in range(min(most, every), 0, -1) if every % k == 0)
@@ -268,20 +296,6 @@ def make_long_fit(
         found.last_responses = responses.result()
         found.seconds = monotonic() - started_at
     return found
-
-
-def steps_left(largest: float) -> int:
-    """Return the steps of a fit after one whose largest change is so many deviations."""
-    if largest <= MAX_STEP_STDS:
-        return 0
-    return math.ceil(math.log(largest / MAX_STEP_STDS) / -math.log(CONVERGENCE_RATIO))
-
-
-def time_left(seconds: float) -> str:
-    """Return an estimate of the time left as words."""
-    if seconds < 60.0:
-        return f'at most {max(10, 10 * math.ceil(seconds / 10))} s left'
-    return f'at most {math.ceil(seconds / 60)} min left'
 
 
 def thinning_line(sequences: Rows[Sequence], every: int) -> str:

@@ -1,5 +1,5 @@
 """
-Predicted outputs of the full nonlinear arm for the inputs of a log, sample by sample.
+Model that predicts a log: the arm, its soft servo, and its unknown initial state.
 
 By efforts, the measured efforts drive the arm. A soft servo along the measured motion keeps model
 errors from adding up. By motion, the drives follow the measured motion, and need no model. See
@@ -23,23 +23,13 @@ from flex_robot_sim.analysis.natural_modes import modes
 from flex_robot_sim.analysis.statics import equilibrium
 from flex_robot_sim.description.robot import RobotDescription
 from flex_robot_sim.description.robot_parameters import with_parameters
-from flex_robot_sim.dynamics.arm_state import make_state, make_step_settings
-from flex_robot_sim.dynamics.loads import make_loads
-from flex_robot_sim.dynamics.monitors import make_watch
-from flex_robot_sim.dynamics.tracking_run import (
-    FollowedMotion,
-    MeasuredMotion,
-    TrackingServo,
-    advance_tracking,
-)
+from flex_robot_sim.dynamics.tracking_run import TrackingServo
 from flex_robot_sim.identification.bench_parameters import TILTS
-from flex_robot_sim.identification.imu import imu_channel, imu_readings, rates_along
+from flex_robot_sim.identification.imu import imu_channel
 from flex_robot_sim.identification.low_pass import DiscreteFilter, Filter
-from flex_robot_sim.identification.sequences import DataSet, Sequence, noise_of, shifted
-from flex_robot_sim.model.arm_model import ArmModel, make_workspace
+from flex_robot_sim.identification.sequences import DataSet, Sequence, noise_of
+from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.assembly import GRAVITY, build_arm
-from flex_robot_sim.model.slip_elements import remembered
-from flex_robot_sim.util.settings import SimulationSettings
 
 MAX_STEP_S = 2e-3  # of the simulation, at the start of a fit
 MAX_SERVO_FREQUENCY_HZ = 1.0  # of the soft servo along the measured motion
@@ -135,23 +125,6 @@ class SoftServo(NamedTuple):
             spring = self.damping / self.lag
             damping, lag_gain, lag = 0.0 * spring, self.stiffness - spring, self.lag
         return TrackingServo(*map(np.array, (spring, damping, lag_gain, [lag], 0.0 * spring)))
-
-
-class SimulatedMotion(NamedTuple):
-    """Simulated motion of an arm along a sequence."""
-
-    coordinates: np.ndarray  # (k, n)
-    velocities: np.ndarray  # (k, n)
-    servo_effort: np.ndarray  # (k, joints)   of the soft servo                       [N m, N]
-    reached: int  # number of samples before the simulation diverged
-
-
-class Response(NamedTuple):
-    """Simulated outputs along a sequence."""
-
-    channels: np.ndarray  # (k, c)        nan after the simulation diverged
-    servo_effort: np.ndarray  # (k, joints)   of the soft servo                       [N m, N]
-    coordinates: np.ndarray  # (k, n)
 
 
 def soft_servo(setup: Setup) -> SoftServo:
@@ -268,137 +241,3 @@ def _imu_amplitude(setup, arm, place, shape, rate):
         angular, linear = np.abs(rate * (J @ shape)[[imu.axis, 3 + imu.axis]])
         amplitude = max(amplitude, angular if imu.kind == 'gyro' else rate * linear)
     return amplitude
-
-
-def respond(
-    setup: Setup,
-    servo: SoftServo,
-    arm: ArmModel,
-    sequence: Sequence,
-    delay: float = 0.0,
-    start: np.ndarray | None = None,
-) -> Response:
-    """Return the Response of an arm along a sequence; see `move` and `channels_of`."""
-    motion = move(setup, servo, arm, sequence, delay, start)
-    return Response(
-        channels_of(setup, arm, sequence, motion, delay), motion.servo_effort, motion.coordinates
-    )
-
-
-def move(
-    setup: Setup,
-    servo: SoftServo,
-    arm: ArmModel,
-    sequence: Sequence,
-    delay: float = 0.0,
-    start: np.ndarray | None = None,
-) -> SimulatedMotion:
-    """
-    Simulate an arm along a sequence.
-
-    :param delay: of measurements, relative to efforts; the servo uses the delayed motion [s].
-    :param start: initial deviation of coordinates and velocities from equilibrium, (2 n,).
-    """
-    n, joints, count = arm.size, len(arm.joint_names), len(sequence.time)
-    motors = arm.motor_q
-    measured_coordinates = np.array(
-        [
-            j if side == 'position' and not setup.has_prescribed_motion else motors[j]
-            for j, side in enumerate(setup.data.sides)
-        ],
-        int,
-    )
-    prescribed = np.array(
-        [int(setup.has_prescribed_motion and bool(side)) for side in setup.data.sides]
-    )
-    substeps = max(1, int(np.ceil(sequence.period / (setup.time_step or MAX_STEP_S) - 1e-6)))
-    delay_samples = 0.0 if setup.has_prescribed_motion else delay / sequence.period
-    reference_positions = shifted(sequence.positions, delay_samples)
-    reference_velocities = shifted(sequence.velocities, delay_samples)
-
-    position, velocity = reference_positions[0], reference_velocities[0]
-    # a mean, because noise of the first sample would decay slowly
-    if not setup.has_prescribed_motion and starts_at_rest(sequence):
-        position = reference_positions[: max(4, round(REST_DURATION_S / sequence.period))].mean(
-            axis=0
-        )
-        velocity = np.zeros(joints)
-    rest_state = equilibrium(arm, position)
-    state = make_state(arm)
-    q, qd = state.q, state.qd
-    q[:] = rest_state.q
-    q[motors] += position - q[measured_coordinates]  # for measurements of the link side
-    arm.set_joints(qd, velocity)
-    if start is not None and start.size:
-        q += start[:n]
-        qd += start[n:]
-    followed = FollowedMotion(
-        np.zeros((count, n)), np.zeros((count, n)), np.zeros((count, joints))
-    )
-    followed.coordinates[0], followed.velocities[0] = q, qd
-    work = make_workspace(arm.arrays, elements=remembered(arm.arrays.slip_stiffness))
-    work.prescribed[:] = prescribed
-    settings = SimulationSettings()
-    log = MeasuredMotion(
-        motors,
-        measured_coordinates,
-        np.array([substeps]),
-        *(
-            np.array(table, order='C')
-            for table in (sequence.efforts, reference_positions, reference_velocities)
-        ),
-    )
-    completed = advance_tracking(
-        arm.arrays,
-        make_loads(arm),
-        make_step_settings(settings, sequence.period / substeps),
-        state,
-        make_watch(arm, settings),
-        work,
-        log,
-        servo.gains(),
-        followed,
-    )
-    return SimulatedMotion(*followed, completed + 1)
-
-
-def channels_of(
-    setup: Setup, arm: ArmModel, sequence: Sequence, motion: SimulatedMotion, delay: float = 0.0
-) -> np.ndarray:
-    """Return the channels (k, c) of a SimulatedMotion with a delay [s]; nan after it diverged."""
-    names, period = setup.data.channels, sequence.period
-    rows = channel_rows(arm, names)
-    values, rates = motion.coordinates @ rows.T, motion.velocities @ rows.T
-    imus = [k for k, name in enumerate(names) if imu_channel(name)]
-    if imus:
-        values[:, imus] = imu_readings(
-            arm,
-            -arm.arrays.base_acceleration[3:],
-            [names[k] for k in imus],
-            motion.coordinates,
-            motion.velocities,
-            period,
-        )
-        rates[:, imus] = rates_along(values[:, imus], period)
-    channels = _delayed(values, rates, delay / period, period)
-    for k, name in enumerate(names):
-        if setup.filters and name in setup.filters:
-            channels[:, k] = setup.filters[name].filtered(channels[:, k], period)
-    channels[motion.reached :] = np.nan
-    return channels
-
-
-def _delayed(values, rates, delay_samples, period):
-    """Return samples `delay_samples` periods earlier, by cubic Hermite interpolation."""
-    if delay_samples == 0.0:
-        return values
-    sample = np.clip(np.arange(len(values)) - delay_samples, 0.0, len(values) - 1.0)
-    k = np.minimum(sample.astype(int), len(values) - 2)
-    s = (sample - k)[:, None]
-    a, b, va, vb = values[k], values[k + 1], period * rates[k], period * rates[k + 1]
-    return (
-        (1 + 2 * s) * (1 - s) ** 2 * a
-        + s * (1 - s) ** 2 * va
-        + s**2 * (3 - 2 * s) * b
-        + s**2 * (s - 1) * vb
-    )

@@ -18,7 +18,8 @@ from flex_robot_sim.description.robot_parameters import near
 from flex_robot_sim.identification.excitation_trajectories import ExcitationTrajectory
 from flex_robot_sim.identification.imu import imu_channel, imu_channels, is_imu_name
 from flex_robot_sim.identification.log_file import Column, Log
-from flex_robot_sim.identification.prediction import Setup, SoftServo, channel_rows, respond
+from flex_robot_sim.identification.log_simulation import channels_of, move
+from flex_robot_sim.identification.prediction import Setup, SoftServo, channel_rows
 from flex_robot_sim.identification.sequences import DataSet, Sequence, sharpened, tip_channels
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.motion.limits import effort_limits, rate_limits
@@ -119,23 +120,22 @@ def simulate_experiment(
         time_step=time_step,
         finer=0,
     )
-    response = respond(setup, servo, arm, sequence)
-    if not np.isfinite(response.channels).all():
+    motion = move(setup, servo, arm, sequence)
+    if motion.reached < len(motion.coordinates):
         raise UsageError(
             f'the arm is lost on the way of this {trajectory.kind}. Give --pose, or '
             'fewer --seconds.'
         )
-    servo_effort = response.servo_effort.copy()
-    servo_effort[1:-1] = 0.5 * (response.servo_effort[1:-1] + response.servo_effort[2:])
+    outputs = channels_of(setup, arm, sequence, motion)
+    servo_effort = motion.servo_effort.copy()
+    servo_effort[1:-1] = 0.5 * (motion.servo_effort[1:-1] + motion.servo_effort[2:])
     efforts = gravity_effort + sharpened(servo_effort, TWO_PERIOD_SHARPENING)
-    positions = response.coordinates[:, arm.motor_q]
+    positions = motion.coordinates[:, arm.motor_q]
     velocities = np.gradient(positions, trajectory.time, axis=0)
     measured = sequence._replace(
-        positions=positions, velocities=velocities, efforts=efforts, measured=response.channels
+        positions=positions, velocities=velocities, efforts=efforts, measured=outputs
     )
-    columns = {
-        name: Column(trajectory.time, response.channels[:, k]) for k, name in enumerate(channels)
-    }
+    columns = {name: Column(trajectory.time, outputs[:, k]) for k, name in enumerate(channels)}
     for j, name in enumerate(arm.joint_names):
         columns[f'effort/{name}'] = Column(trajectory.time, efforts[:, j])
     limits = np.where(np.isfinite(effort_limits(arm)), effort_limits(arm), 1.0)
@@ -144,9 +144,9 @@ def simulate_experiment(
         Log('trial', columns, []),
         channels,
         measured,
-        limit_usage(arm, response.coordinates, trajectory.time, efforts),
+        limit_usage(arm, motion.coordinates, trajectory.time, efforts),
         limits,
-        _usage_over_time(arm, response.coordinates, velocities, efforts / limits),
+        _usage_over_time(arm, motion.coordinates, velocities, efforts / limits),
     )
 
 

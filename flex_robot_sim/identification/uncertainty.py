@@ -18,6 +18,7 @@ FREEDOM_DIVISOR = 1.5  # loss of degrees of freedom by the terms of neighbouring
 CONFIDENCE_LEVEL = 0.95  # of the confidence interval
 MAX_RELATIVE_STD = 0.25  # standard deviation over value, of an identifiable parameter
 MIN_TRADING_CORRELATION = 0.95  # above it two parameters are strongly correlated
+ROWS_AT_A_TIME = 2_000  # of the slopes, in sums of products
 MIN_EIGENVALUE_RATIO = 1e-5  # least over largest eigenvalue: slopes are known to 0.3 %
 
 
@@ -80,12 +81,21 @@ def white_deviations(fit: Fit) -> np.ndarray:
     return np.sqrt(np.diag(inverse_information(fit)[0]))
 
 
+def information(fit: Fit) -> np.ndarray:
+    """Return J^T W J (p, p)."""
+    matrix = np.zeros((fit.z.size, fit.z.size))
+    for first in range(0, len(fit.weights), ROWS_AT_A_TIME):
+        rows = slice(first, first + ROWS_AT_A_TIME)
+        J = fit.jacobian[rows].reshape(-1, fit.z.size)
+        matrix += J.T @ (J * fit.weights[rows].reshape(-1, 1))
+    return matrix
+
+
 def inverse_information(fit: Fit) -> tuple[np.ndarray, np.ndarray]:
     """Return the inverse (p, p) of J^T W J (I10), and the rows that it does not determine."""
-    J, w = fit.jacobian, fit.weights
-    information = np.einsum('tcp,tc,tcq->pq', J, w, J, optimize=True)
-    scale = np.sqrt(np.maximum(np.diag(information), 1e-300))
-    inverse, undetermined = _inverse(information / np.outer(scale, scale))
+    matrix = information(fit)
+    scale = np.sqrt(np.maximum(np.diag(matrix), 1e-300))
+    inverse, undetermined = _inverse(matrix / np.outer(scale, scale))
     return inverse / np.outer(scale, scale), undetermined
 
 

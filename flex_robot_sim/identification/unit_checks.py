@@ -6,7 +6,8 @@ from scipy.ndimage import uniform_filter1d
 from flex_robot_sim.analysis.joint_space_inertia import joint_space_inertia
 from flex_robot_sim.identification.fit import Problem
 from flex_robot_sim.identification.imu import imu_channel
-from flex_robot_sim.identification.prediction import respond, servo_frequency, with_frequency
+from flex_robot_sim.identification.prediction import servo_frequency, with_frequency
+from flex_robot_sim.identification.response import respond
 from flex_robot_sim.util.exceptions import UsageError
 
 MIN_EFFORT_CORRELATION = 0.8  # of logged efforts and those that the motion requires

@@ -13,7 +13,8 @@ import numpy as np
 from flex_robot_sim.identification.drive_terms import driven
 from flex_robot_sim.identification.fit import Fit, Problem
 from flex_robot_sim.identification.noise import highest_frequencies, noise_floor, without_spikes
-from flex_robot_sim.identification.prediction import Response, Setup, SoftServo, respond
+from flex_robot_sim.identification.prediction import Setup, SoftServo
+from flex_robot_sim.identification.response import Response, respond
 from flex_robot_sim.identification.sensor_terms import rate_signs, read
 from flex_robot_sim.identification.sequences import Sequence
 

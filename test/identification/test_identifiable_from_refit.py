@@ -41,7 +41,7 @@ def check_refit(monkeypatch, saved, dispersion=1.0, z=-1.8, scale=0.0, deviation
     )
     monkeypatch.setattr(telling, 'Problem', Problem)
     monkeypatch.setattr(telling, 'solve', lambda problem, z, *_, **__: fit._replace(z=z))
-    one = SimpleNamespace(scale=scale)
+    one = SimpleNamespace(scale=scale, path='arm.GJ')
     problem = Problem(None, [one], None, None)
     spread = SimpleNamespace(deviations=np.array([deviation]))
     return telling.identifiable_from_refit(problem, fit, spread, [True])[0]

@@ -14,12 +14,8 @@ from flex_robot_sim.description.robot_parameters import with_parameters
 from flex_robot_sim.identification.identify import identify
 from flex_robot_sim.identification.imu import imu_readings
 from flex_robot_sim.identification.log_file import Column, Log, read_log
-from flex_robot_sim.identification.prediction import (
-    Setup,
-    SimulatedMotion,
-    channels_of,
-    initial_shapes,
-)
+from flex_robot_sim.identification.log_simulation import SimulatedMotion, channels_of
+from flex_robot_sim.identification.prediction import Setup, initial_shapes
 from flex_robot_sim.identification.sequences import make_data_set
 from flex_robot_sim.model.assembly import GRAVITY, build_arm
 from flex_robot_sim.recording.mcap_file import RecordingWriter

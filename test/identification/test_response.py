@@ -1,0 +1,65 @@
+"""Outputs along a sequence in parts and in halves, against one simulation of the whole."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+from test_identify import setup_of
+
+from flex_robot_sim.identification import response
+from flex_robot_sim.identification.log_simulation import channels_of, move
+from flex_robot_sim.identification.prediction import Setup, soft_servo
+from flex_robot_sim.identification.response import middle, respond, respond_in_halves
+
+pytestmark = pytest.mark.slow
+
+CHANNELS = 'position/motor', 'arm/tip', 'gyro/tip_mass/z', 'acceleration/tip_mass/y'
+DELAY = 7e-3  # [s]
+
+
+@cache
+def setup():
+    """Return a Setup with gauges and an IMU."""
+    described = setup_of()
+    data = described.data._replace(channels=CHANNELS)
+    return Setup(described.description, data, time_step=5e-3)
+
+
+def inputs(stiffness=1.0):
+    """Return the arguments of a simulation with a factor of the described stiffness."""
+    arm = setup().arm({'arm.stiffness': stiffness})
+    return setup(), soft_servo(setup()), arm, setup().data.sequences[0], DELAY
+
+
+def whole():
+    """Return the channels of one simulation of the whole sequence."""
+    motion = move(*inputs())
+    return channels_of(*(inputs()[k] for k in (0, 2, 3)), motion, DELAY)
+
+
+@pytest.mark.parametrize('samples', [100, 239])  # the last part has many samples, or five
+def test_parts_of_a_simulation_equal_the_whole(monkeypatch, samples):
+    monkeypatch.setattr(response, 'PART_SAMPLES', samples)
+    found = respond(*inputs())
+    np.testing.assert_allclose(found.channels, whole(), rtol=1e-9, atol=1e-9)
+    np.testing.assert_array_equal(found.servo_effort, move(*inputs()).servo_effort)
+    motion, k = move(*inputs()), middle(1200)
+    expected = np.concatenate([motion.coordinates[k], motion.velocities[k]])
+    np.testing.assert_array_equal(found.middle_state, expected)
+
+
+def test_halves_join_where_they_agree(monkeypatch):
+    monkeypatch.setattr(response, 'PART_SAMPLES', 50)
+    size = whole().std(axis=0)
+    state = respond(*inputs(1.01)).middle_state
+    found = respond_in_halves(*inputs(), None, state, 20 * size).channels
+    error = np.sqrt(((found - whole())[600:] ** 2).mean(axis=0)) / size
+    # they agree within a thousandth of the deviations, and did not stem from one simulation
+    assert (error < 0.02).all() and (error > 1e-9).any()
+
+
+def test_the_first_half_continues_to_the_end_if_they_disagree(monkeypatch):
+    monkeypatch.setattr(response, 'PART_SAMPLES', 50)
+    state = respond(*inputs(1.01)).middle_state
+    found = respond_in_halves(*inputs(), None, state, np.full(4, 1e-12))
+    np.testing.assert_allclose(found.channels, whole(), rtol=1e-9, atol=1e-9)
