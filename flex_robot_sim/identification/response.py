@@ -152,10 +152,8 @@ def _part_ends(count, begin, end):
 
 def _joined(motion, part):
     """Return the last samples of a motion and a part that begins with the very last."""
-    return SimulatedMotion(
-        *(
-            np.concatenate([before[-OVERLAP:], after[1:]])
-            for before, after in zip(motion[:-1], part[:-1])
-        ),
-        part.reached,
+    coordinates, velocities, servo_effort = (
+        np.concatenate([before[-OVERLAP:], after[1:]])
+        for before, after in zip(motion[:-1], part[:-1])
     )
+    return SimulatedMotion(coordinates, velocities, servo_effort, part.reached)
