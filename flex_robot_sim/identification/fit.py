@@ -36,13 +36,12 @@ from flex_robot_sim.identification.sensor_terms import (
 )
 from flex_robot_sim.identification.sequences import Sequence, noise_of
 from flex_robot_sim.identification.time_left import TimeLeft
-from flex_robot_sim.identification.unknown import Unknown
+from flex_robot_sim.identification.unknown import DIFFERENCE_STEP, Unknown
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.util.exceptions import FlexRobotSimError, UsageError
 from flex_robot_sim.util.summary import summarized
 
 COARSE_TOLERANCE = 1e-3  # relative, of the sum of squares, with the coarse model
-DIFFERENCE_STEP = 1e-4  # of finite differences, in z
 ROBUST_THRESHOLD = 3.0  # weight of larger residuals decreases [standard deviations]
 INITIAL_RESIDUAL_RATIO = 0.02  # initial residual of a channel, over its standard deviation
 MIN_RESIDUAL_RATIO = 1e-6  # least residual of a channel, over its standard deviation
@@ -265,8 +264,8 @@ class Problem:
 
         def column(job):
             k, rows = job
-            high = self.unknowns[k].bounds[1] if k < len(self.unknowns) else np.inf
-            step = DIFFERENCE_STEP if z[k] + DIFFERENCE_STEP <= high else -DIFFERENCE_STEP
+            is_initial = k >= len(self.unknowns)
+            step = DIFFERENCE_STEP if is_initial else self.unknowns[k].difference_step(z[k])
             shifted = z.copy()
             shifted[k] += step
             is_arm = k < len(self.unknowns) and self.unknowns[k].kind not in (

@@ -4,6 +4,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+DIFFERENCE_STEP = 1e-4  # of finite differences, in z
+# stick-slip changes outputs by jumps; a damping changes them so little that jumps matter
+DIFFERENCE_STEPS = {'damping': 3e-3}  # of kinds of unknowns
+
 
 class Unknown(NamedTuple):
     """An unknown parameter: `start exp(z)`, or `start + scale z`."""
@@ -39,3 +43,8 @@ class Unknown(NamedTuple):
         if self.scale == 0.0:
             return float(np.log(self.lower / self.start)), float(np.log(self.upper / self.start))
         return (self.lower - self.start) / self.scale, (self.upper - self.start) / self.scale
+
+    def difference_step(self, z: float) -> float:
+        """Return a step of finite differences at z that stays below the upper bound."""
+        step = DIFFERENCE_STEPS.get(self.kind, DIFFERENCE_STEP)
+        return step if z + step <= self.bounds[1] else -step
