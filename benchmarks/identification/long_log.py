@@ -1,4 +1,4 @@
-"""A log of ten minutes: time of its fit, and distance from the fit of all samples."""
+"""Long logs: time and memory of fits, and distance from the fit of all samples."""
 
 import resource
 from time import perf_counter, process_time
@@ -26,29 +26,31 @@ from flex_robot_sim.util.share import shipped_robots
 
 SECONDS, PERIOD, STEP = 600.0, 2e-3, 5e-4  # of the log and of the plant [s]
 FREE = [*OFF['two_link'], 'waist.viscous', 'shoulder.viscous', 'elbow.viscous', 'delay']
-STIFFNESS, DAMPING = (np.array(gains) for gains in SERVO['two_link'])
 ENCODER_STEP = 2 * np.pi / COUNTS  # [rad]
+MILLION_FREE = [*OFF['single_link'], 'delay']
+MILLION_ROWS, MILLION_PERIOD = 1_000_000, 1e-3  # of the longest log
 SEEDS = 0, 1, 2  # of the logs of a minute
 FINAL_STEP = 5e-4  # of both fits to them: another one has another bias [s]
 FREQUENCIES_HZ = np.geomspace(0.1, 3.0, 9)  # of the motion
 
 
-def plant():
-    """Return an arm of two flexible links with more modes than described."""
-    text = shipped_robots()['two_link'].read_text(encoding='utf-8')
+def plant(name):
+    """Return a shipped arm with more modes than described."""
+    text = shipped_robots()[name].read_text(encoding='utf-8')
     text = text.replace('bending_y="2"', 'bending_y="4"').replace('bending_z="2"', 'bending_z="4"')
     description = frs.read_description(text)
-    return build_arm(with_parameters(description, values_of('two_link', description)))
+    return build_arm(with_parameters(description, values_of(name, description)))
 
 
-def long_log(seconds=SECONDS, seed=0):
+def long_log(seconds=SECONDS, seed=0, name='two_link', period=PERIOD):
     """Return the Log of an arm that follows sums of sines by a servo; it begins at rest."""
-    arm, random = plant(), np.random.default_rng(seed)
+    arm, random = plant(name), np.random.default_rng(seed)
+    stiffness, damping = (np.array(gains) for gains in SERVO[name])
     sensors, joints = flex_sensors(arm), len(arm.joint_names)
     simulation = frs.Simulation(arm, frs.SimulationSettings(time_step=STEP))
     rest = frs.equilibrium(arm, np.zeros(joints))
     simulation.set_state(q=rest.q)
-    times = PERIOD * np.arange(round(seconds / PERIOD))
+    times = period * np.arange(round(seconds / period))
     rates = 2 * np.pi * FREQUENCIES_HZ[:, None] * random.uniform(0.8, 1.2, (9, joints))
     phases = random.uniform(0, 2 * np.pi, (9, joints))
     sizes = 0.25 / np.sqrt(rates / rates.min())
@@ -56,17 +58,17 @@ def long_log(seconds=SECONDS, seed=0):
     for rate, phase, size in zip(rates, phases, sizes):
         places += size * np.sin(np.outer(times, rate) + phase)
     places *= 1 - np.exp(-((np.maximum(times - 0.5, 0.0) / 0.7) ** 3))[:, None]
-    speeds = np.gradient(places, PERIOD, axis=0)
+    speeds = np.gradient(places, period, axis=0)
     rows, efforts = np.empty((times.size, 2 * joints + len(sensors.names))), np.empty_like(places)
     motors = arm.motor_q
     for k in range(times.size):
         q = simulation.q
         rows[k] = np.concatenate([q[motors], simulation.position, sensors.matrix @ q])
         error = places[k] - q[motors]
-        efforts[k] = rest.effort + STIFFNESS * error
-        efforts[k] += DAMPING * (speeds[k] - simulation.v[motors])
+        efforts[k] = rest.effort + stiffness * error
+        efforts[k] += damping * (speeds[k] - simulation.v[motors])
         simulation.effort = efforts[k]
-        simulation.step(round(PERIOD / STEP))
+        simulation.step(round(period / STEP))
     rows[:, : 2 * joints] = ENCODER_STEP * np.round(rows[:, : 2 * joints] / ENCODER_STEP)
     rows[:, 2 * joints :] += random.normal(0, CURVATURE_NOISE, rows[:, 2 * joints :].shape)
     efforts[1:] = 0.5 * (efforts[1:] + efforts[:-1])  # mean around the sample
@@ -76,12 +78,12 @@ def long_log(seconds=SECONDS, seed=0):
     return Log('long', {name: Column(times, row) for name, row in columns.items()}, [])
 
 
-def fit_of(log, **settings):
+def fit_of(log, name='two_link', **settings):
     """Return the Identification of a log, its wall time and its processor time [s]."""
-    description = frs.read_description('two_link')
+    description = frs.read_description(name)
     start, before = perf_counter(), process_time()
     setup = Setup(description, make_data_set([log], build_arm(description)))
-    found = identify(setup, FREE, **settings)
+    found = identify(setup, FREE if name == 'two_link' else MILLION_FREE, **settings)
     return found, perf_counter() - start, process_time() - before
 
 

@@ -10,6 +10,7 @@ from flex_robot_sim.identification.calibration_priors import KnownNumber, near_k
 from flex_robot_sim.identification.equation_error import regression_start
 from flex_robot_sim.identification.fit import COARSE_TOLERANCE, Problem, initial_deviations, solve
 from flex_robot_sim.identification.gauge_trial import with_plausible_gauges
+from flex_robot_sim.identification.gauss_newton import at_root
 from flex_robot_sim.identification.identifiability import (
     identifiable_from_covariance,
     identifiable_from_refit,
@@ -35,6 +36,7 @@ from flex_robot_sim.identification.long_fit import (
     make_long_fit,
     thinning_line,
 )
+from flex_robot_sim.identification.long_step import with_step_for_all
 from flex_robot_sim.identification.model_order import best_order, with_order, with_sufficient_step
 from flex_robot_sim.identification.parameters import refuse_twice, unknowns_of
 from flex_robot_sim.identification.prediction import Setup
@@ -121,6 +123,7 @@ def identify(
     if finer != problem.finer:
         problem, z = with_order(problem, fit.z, finer)
         fit = solve(problem, z, rounds=1, max_evaluations=1)  # slopes for the last fit
+    has_given_step = setup.time_step is not None
     problem = with_sufficient_step(problem, fit)
     setup = problem.setup
     watch_fit = stage(
@@ -137,9 +140,13 @@ def identify(
         watch(notes[-1])
         final = make_long_fit(problem, fit.z, fitted_sequences, all_sequences, every)
         fit, uncertainties = final.solve(fit.z, stage(watch, 'fitting all samples'))
+        if not has_given_step:
+            final, fit, uncertainties = with_step_for_all(final, fit, uncertainties, watch)
+            setup = final.problem.setup
     else:
         problem.forget(motions=False)  # slopes of a point farther away bias the estimates
         fit = solve(problem, fit.z, fit.deviations, rounds=FINAL_WEIGHTING_ROUNDS, watch=watch_fit)
+        fit = at_root(problem, fit)
         uncertainties = _uncertainty(fit, problem)
     unidentifiable, refit, last, refit_uncertainties = _without_unidentifiable(
         final, fit, uncertainties, watch
@@ -289,7 +296,7 @@ def _without_unidentifiable(problem, fit, uncertainties, watch):
         refit_problem = Problem(
             problem.setup, [unknowns[k] for k in remaining], problem.servo, problem.sequences
         )
-        refit = solve(refit_problem, fit.z[rows], watch=watch_fit)
+        refit = at_root(refit_problem, solve(refit_problem, fit.z[rows], watch=watch_fit))
         refit_uncertainties = _uncertainty(refit, refit_problem)
     refit_uncertainties = with_prior_widths(
         problem, unidentifiable, refit_problem, refit, refit_uncertainties

@@ -28,7 +28,7 @@ from flex_robot_sim.identification.fit import (
 )
 from flex_robot_sim.identification.log_checks import MIN_SAMPLES
 from flex_robot_sim.identification.prediction import MAX_STEP_S
-from flex_robot_sim.identification.response import Response, respond, respond_in_halves
+from flex_robot_sim.identification.response import Response, middle, respond, respond_in_halves
 from flex_robot_sim.identification.sensor_terms import rate_signs, read
 from flex_robot_sim.identification.sequences import Sequence
 from flex_robot_sim.identification.thinning import Thinning, make_thinning
@@ -43,7 +43,7 @@ MAX_NEXT_STEP_STDS = 0.1  # of the one after it
 MAX_COST_RISE = 1e-6  # relative, by a step of the fit
 MIN_WEIGHT = 1e-3  # of a thinned sample
 MIN_LONG_ROWS = 60_000  # samples of a long log: two minutes at 500 Hz
-START_S = 30.0  # of each sequence, for the start of the fit
+START_S = 20.0  # of each sequence, for the start of the fit
 START_ENERGY_RATIO = 5e-3  # of the signals, before the motion counts as begun
 
 
@@ -171,9 +171,9 @@ class LongFit:
                 return list(pool.map(respond_to, range(len(self.whole))))
         if deviations is None or processors() == 1:
             return [respond_to(0)]
-        sequence, state = driven(self.whole[0], problem.unknowns, z), self.last_responses[0]
-        begin = problem._start(z, 0)
-        return [respond_in_halves(*model, sequence, delay, begin, state.middle_state, deviations)]
+        sequence, begin = driven(self.whole[0], problem.unknowns, z), problem._start(z, 0)
+        state = self.last_responses[0].states[middle(len(sequence.time))]
+        return [respond_in_halves(*model, sequence, delay, begin, state, deviations)]
 
     def solve(
         self, z: np.ndarray, watch: Callable[[str], object] = lambda line: None

@@ -33,7 +33,7 @@ class Response(NamedTuple):
 
     channels: np.ndarray  # (k, c)        nan after the simulation diverged
     servo_effort: np.ndarray  # (k, joints)   of the soft servo                       [N m, N]
-    middle_state: np.ndarray  # (2 n,)        at `middle`
+    states: dict[int, np.ndarray]  # coordinates and velocities (2 n,) by sample, of some samples
 
 
 class _Run:
@@ -46,7 +46,7 @@ class _Run:
         # untouched rows need no memory
         self.values, self.rates = np.zeros((2, self.count, len(setup.data.channels)))
         self.servo_effort, self.reached = np.zeros((self.count, len(arm.joint_names))), self.count
-        self.middle_state = self._simulation.state
+        self.states = {0: self._simulation.state}
 
     def start_in_the_middle(self, state):
         """Continue from the middle with coordinates and velocities (2 n,)."""
@@ -64,8 +64,7 @@ class _Run:
         self.rates[begin + first : end] = rates[first:]
         self.servo_effort[begin + first : end] = motion.servo_effort[first:]
         self._motion = motion
-        if end == middle(self.count) + 1:
-            self.middle_state = self._simulation.state
+        self.states[end - 1] = self._simulation.state
         if part.reached < len(part.coordinates):
             self.reached = end - len(part.coordinates) + part.reached
         return self.reached == self.count
@@ -79,6 +78,7 @@ class _Run:
         """Take the outputs from a sample on from another run."""
         for name in ('values', 'rates', 'servo_effort'):
             getattr(self, name)[begin:] = getattr(other, name)[begin:]
+        self.states |= {k: state for k, state in other.states.items() if k >= begin}
         self.reached = other.reached
 
     def response(self):
@@ -86,7 +86,7 @@ class _Run:
         channels = as_logged(
             self._setup, self.values, self.rates, self.delay, self._sequence.period, self.reached
         )
-        return Response(channels, self.servo_effort, self.middle_state)
+        return Response(channels, self.servo_effort, self.states)
 
 
 def middle(count: int) -> int:

@@ -45,13 +45,13 @@ def test_parts_of_a_simulation_equal_the_whole(monkeypatch, samples):
     np.testing.assert_array_equal(found.servo_effort, move(*inputs()).servo_effort)
     motion, k = move(*inputs()), middle(1200)
     expected = np.concatenate([motion.coordinates[k], motion.velocities[k]])
-    np.testing.assert_array_equal(found.middle_state, expected)
+    np.testing.assert_array_equal(found.states[k], expected)
 
 
 def test_halves_join_where_they_agree(monkeypatch):
     monkeypatch.setattr(response, 'PART_SAMPLES', 50)
     size = whole().std(axis=0)
-    state = respond(*inputs(1.01)).middle_state
+    state = respond(*inputs(1.01)).states[middle(1200)]
     found = respond_in_halves(*inputs(), None, state, 20 * size).channels
     error = np.sqrt(((found - whole())[600:] ** 2).mean(axis=0)) / size
     # they agree within a thousandth of the deviations, and did not stem from one simulation
@@ -60,6 +60,6 @@ def test_halves_join_where_they_agree(monkeypatch):
 
 def test_the_first_half_continues_to_the_end_if_they_disagree(monkeypatch):
     monkeypatch.setattr(response, 'PART_SAMPLES', 50)
-    state = respond(*inputs(1.01)).middle_state
+    state = respond(*inputs(1.01)).states[middle(1200)]
     found = respond_in_halves(*inputs(), None, state, np.full(4, 1e-12))
     np.testing.assert_allclose(found.channels, whole(), rtol=1e-9, atol=1e-9)
