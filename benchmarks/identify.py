@@ -20,6 +20,8 @@ excitation_scatter  scatter of fits to noisy logs after the best motion over tha
 long_log            time of a fit to ten minutes at 500 Hz, two links, twelve parameters, and its
                     memory, and the largest distance from full fits to three logs of a minute,
                     over the standard deviation
+million_rows        time and memory of a fit to a million rows of single_link at 1 kHz, and the
+                    largest relative error
 verdicts            verdicts of fits to 40 logs, half of them with a fault, that are right
 real_data           explained share of strains in validation data of real logs, and that of
                     regressions without a model, see benchmarks/real_arm.py; {} without REAL_LOGS
@@ -35,7 +37,7 @@ import numpy as np
 import flex_robot_sim as frs
 from benchmarks.identification.coverage import coverage_across_logs
 from benchmarks.identification.excitation_scatter import excitation_scatter
-from benchmarks.identification.long_log import long_log_fit
+from benchmarks.identification.long_log import long_log_fit, million_rows
 from benchmarks.identification.parameter_errors import parameter_errors
 from benchmarks.identification.shipped_arm_log import (
     CURVATURE_NOISE,
@@ -235,6 +237,7 @@ PARTS = {
     'parameter_errors': parameter_errors,
     'excitation_scatter': excitation_scatter,
     'long_log': long_log_fit,
+    'million_rows': million_rows,
     'verdicts': verdicts,
     'real_data': real_data,
 }

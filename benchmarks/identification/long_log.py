@@ -28,7 +28,7 @@ SECONDS, PERIOD, STEP = 600.0, 2e-3, 5e-4  # of the log and of the plant [s]
 FREE = [*OFF['two_link'], 'waist.viscous', 'shoulder.viscous', 'elbow.viscous', 'delay']
 ENCODER_STEP = 2 * np.pi / COUNTS  # [rad]
 MILLION_FREE = [*OFF['single_link'], 'delay']
-MILLION_ROWS, MILLION_PERIOD = 1_000_000, 1e-3  # of the longest log
+MILLION_ROWS, MILLION_PERIOD = 1_000_000, 1e-3  # [s]
 SEEDS = 0, 1, 2  # of the logs of a minute
 FINAL_STEP = 5e-4  # of both fits to them: another one has another bias [s]
 FREQUENCIES_HZ = np.geomspace(0.1, 3.0, 9)  # of the motion
@@ -87,10 +87,30 @@ def fit_of(log, name='two_link', **settings):
     return found, perf_counter() - start, process_time() - before
 
 
+def megabytes():
+    """Return the most memory of this process so far."""
+    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+
+
+def million_rows(quick):
+    """Time and memory of a fit to a million rows, and its largest relative error."""
+    rows = 30_000 if quick else MILLION_ROWS
+    log = long_log(rows * MILLION_PERIOD, 0, 'single_link', MILLION_PERIOD)
+    found, wall, cpu = fit_of(log, 'single_link', long_rows=1000)
+    values = values_of('single_link', frs.read_description('single_link'))
+    errors = {path: found.values[path] / value - 1 for path, value in values.items()}
+    return {
+        'seconds': round(wall, 1),
+        'of processors': round(cpu, 1),
+        'megabytes': megabytes(),
+        'largest error': float(f'{max(map(abs, errors.values())):.2g}'),
+    }
+
+
 def long_log_fit(quick):
     """Time of the fit, and its distance from the fit of all samples of a shorter log."""
     found, wall, cpu = fit_of(long_log(60.0 if quick else SECONDS), long_rows=1000)
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    memory = megabytes()
     distances = {}
     for seed in SEEDS[: 1 if quick else None]:
         short = long_log(60.0, seed)
@@ -104,7 +124,7 @@ def long_log_fit(quick):
         'numbers': len(found.estimates),
         'seconds': round(wall, 1),
         'of processors': round(cpu, 1),
-        'megabytes': round(memory / 1024),
+        'megabytes': memory,
         'largest distance over the deviation': round(max(distances.values()), 3),
         'of': max(distances, key=lambda path: distances[path]),
     }

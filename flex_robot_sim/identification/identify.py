@@ -36,7 +36,7 @@ from flex_robot_sim.identification.long_fit import (
     make_long_fit,
     thinning_line,
 )
-from flex_robot_sim.identification.long_step import with_step_for_all
+from flex_robot_sim.identification.long_step import step_notes
 from flex_robot_sim.identification.model_order import best_order, with_order, with_sufficient_step
 from flex_robot_sim.identification.parameters import refuse_twice, unknowns_of
 from flex_robot_sim.identification.prediction import Setup
@@ -141,8 +141,7 @@ def identify(
         final = make_long_fit(problem, fit.z, fitted_sequences, all_sequences, every)
         fit, uncertainties = final.solve(fit.z, stage(watch, 'fitting all samples'))
         if not has_given_step:
-            final, fit, uncertainties = with_step_for_all(final, fit, uncertainties, watch)
-            setup = final.problem.setup
+            notes += step_notes(final, fit, uncertainties)
     else:
         problem.forget(motions=False)  # slopes of a point farther away bias the estimates
         fit = solve(problem, fit.z, fit.deviations, rounds=FINAL_WEIGHTING_ROUNDS, watch=watch_fit)

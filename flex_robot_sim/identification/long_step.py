@@ -4,7 +4,6 @@ Step of the simulation for all of a long log, from parts that are spread over it
 The step is chosen for the beginning of a log. Later motion may be faster and need a shorter one.
 """
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -12,42 +11,33 @@ import numpy as np
 
 from flex_robot_sim.identification import model_order
 from flex_robot_sim.identification.drive_terms import driven
-from flex_robot_sim.identification.fit import Fit, Problem, processors
+from flex_robot_sim.identification.fit import Fit, processors
 from flex_robot_sim.identification.log_simulation import LogSimulation, channels_of
 from flex_robot_sim.identification.long_fit import LongFit
 from flex_robot_sim.identification.sensor_terms import rate_signs, read
 from flex_robot_sim.identification.uncertainty import Uncertainty, inverse_information
 
 WHOLE_OVER_HALF = 4 / 3  # error of a step over the change by half of it: it is of second order
-MAX_EXCESS = 2.0  # of the limit of the bias: half of a step takes twice the time
+MAX_EXCESS = 4.0  # of the limit of the bias: half of the step has a quarter of it
 PARTS = 4
 PART_S = 8.0
 TRANSIENT_S = 2.0  # after the start of a part
 
 
-def with_step_for_all(
-    long_fit: LongFit,
-    fit: Fit,
-    found: Uncertainty,
-    watch: Callable[[str], object] = lambda line: None,
-) -> tuple[LongFit, Fit, Uncertainty]:
-    """
-    Return a LongFit and its results, with shorter steps if later parts of the log need them.
-
-    :param watch: receives a line before a fit with shorter steps.
-    """
-    while True:
-        setup = _with_half_step(long_fit.problem)
-        limit = model_order.MAX_SHIFT_STDS * np.maximum(found.deviations, model_order.MIN_STD)
-        bias = np.abs(step_bias(long_fit, fit))
-        # nan: half of the step loses the state
-        if setup.time_step < model_order.MIN_STEP_S or not (bias > MAX_EXCESS * limit).any():
-            return long_fit, fit, found
-        watch(f'fitting with steps of {setup.time_step:g} s, which later parts of the log need')
-        old = long_fit.problem
-        problem = Problem(setup, old.unknowns, old.servo, old.sequences, old.starts)
-        long_fit = replace(long_fit, problem=problem, last_responses=[])
-        fit, found = long_fit.solve(fit.z, watch)
+def step_notes(long_fit: LongFit, fit: Fit, found: Uncertainty) -> list[str]:
+    """Return a line on the parameter with the largest bias by the step, if that is too large."""
+    limit = model_order.MAX_SHIFT_STDS * np.maximum(found.deviations, model_order.MIN_STD)
+    bias = np.abs(step_bias(long_fit, fit))
+    # nan: half of the step loses the state
+    excess = np.nan_to_num(bias / limit)[: len(long_fit.unknowns)]
+    k = int(np.argmax(excess))
+    if excess[k] < MAX_EXCESS:
+        return []
+    return [
+        f'later parts of the log need a shorter step: {long_fit.unknowns[k].path} is off by '
+        f'{bias[k] / found.deviations[k]:.2g} standard deviations. '
+        f'Give --time-step {_with_half_step(long_fit.problem).time_step:g}'
+    ]
 
 
 def step_bias(long_fit: LongFit, fit: Fit) -> np.ndarray:

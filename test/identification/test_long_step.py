@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from test_identify import setup_of
 
-from flex_robot_sim.identification import long_step, model_order, response
+from flex_robot_sim.identification import long_step, response
 from flex_robot_sim.identification.fit import Problem
 from flex_robot_sim.identification.long_fit import make_long_fit
-from flex_robot_sim.identification.long_step import step_bias, with_step_for_all
+from flex_robot_sim.identification.long_step import step_bias, step_notes
 from flex_robot_sim.identification.parameters import unknowns_of
 
 pytestmark = pytest.mark.slow
@@ -52,12 +52,11 @@ def test_the_bias_is_the_error_of_a_fit_to_an_exact_log(monkeypatch, seconds):
     assert step_bias(long_fit, fit)[MASS] == pytest.approx(error, rel=0.2)  # parts are not all
 
 
-@pytest.mark.parametrize('excess, step', [(0.0, STEP / 2), (np.inf, STEP)])
-def test_a_fit_has_shorter_steps_if_a_part_needs_them(monkeypatch, excess, step):
+@pytest.mark.parametrize('excess, count', [(0.1, 1), (np.inf, 0)])
+def test_a_note_gives_a_shorter_step(monkeypatch, excess, count):
     monkeypatch.setattr(long_step, 'MAX_EXCESS', excess)
-    monkeypatch.setattr(long_step, 'PART_S', 2.0)
-    monkeypatch.setattr(model_order, 'MIN_STEP_S', STEP / 2)
-    lines: list[str] = []
-    long_fit, _, _ = with_step_for_all(*solved(), lines.append)
-    assert long_fit.problem.step == pytest.approx(step)
-    assert any('later parts' in line for line in lines) == (excess == 0.0)
+    notes = step_notes(*solved())
+    assert len(notes) == count
+    assert all(
+        f'{FREE[MASS]} is off by' in line and f'--time-step {STEP / 2:g}' in line for line in notes
+    )
