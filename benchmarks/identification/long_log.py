@@ -111,7 +111,7 @@ def long_log_fit(quick):
     """Time of the fit, and its distance from the fit of all samples of a shorter log."""
     found, wall, cpu = fit_of(long_log(60.0 if quick else SECONDS), long_rows=1000)
     memory = megabytes()
-    distances = {}
+    distances: dict[str, float] = {}
     for seed in SEEDS[: 1 if quick else None]:
         short = long_log(60.0, seed)
         with patch.object(model_order, 'MIN_STEP_S', FINAL_STEP):

@@ -34,7 +34,8 @@ def inputs(stiffness=1.0):
 def whole():
     """Return the channels of one simulation of the whole sequence."""
     motion = move(*inputs())
-    return channels_of(*(inputs()[k] for k in (0, 2, 3)), motion, DELAY)
+    described, _, arm, sequence, delay = inputs()
+    return channels_of(described, arm, sequence, motion, delay)
 
 
 @pytest.mark.parametrize('samples', [100, 239])  # the last part has many samples, or five
@@ -52,7 +53,9 @@ def test_halves_join_where_they_agree(monkeypatch):
     monkeypatch.setattr(response, 'PART_SAMPLES', 50)
     size = whole().std(axis=0)
     state = respond(*inputs(1.01)).states[middle(1200)]
-    found = respond_in_halves(*inputs(), None, state, 20 * size).channels
+    found = respond_in_halves(
+        *inputs(), start=None, middle_state=state, deviations=20 * size
+    ).channels
     error = np.sqrt(((found - whole())[600:] ** 2).mean(axis=0)) / size
     # they agree within a thousandth of the deviations, and did not stem from one simulation
     assert (error < 0.02).all() and (error > 1e-9).any()
@@ -61,5 +64,7 @@ def test_halves_join_where_they_agree(monkeypatch):
 def test_the_first_half_continues_to_the_end_if_they_disagree(monkeypatch):
     monkeypatch.setattr(response, 'PART_SAMPLES', 50)
     state = respond(*inputs(1.01)).states[middle(1200)]
-    found = respond_in_halves(*inputs(), None, state, np.full(4, 1e-12))
+    found = respond_in_halves(
+        *inputs(), start=None, middle_state=state, deviations=np.full(4, 1e-12)
+    )
     np.testing.assert_allclose(found.channels, whole(), rtol=1e-9, atol=1e-9)

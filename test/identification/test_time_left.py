@@ -10,7 +10,7 @@ def test_steps_of_a_geometric_sequence_are_counted():
 
 
 def test_a_diverging_sequence_ends_at_the_largest_number_of_steps():
-    lines = []
+    lines: list[str] = []
     left = TimeLeft(1e-3, 4, lines.append)
     left.note(1.0, 60.0)
     left.note(2.0, 60.0)
@@ -18,7 +18,7 @@ def test_a_diverging_sequence_ends_at_the_largest_number_of_steps():
 
 
 def test_the_size_of_a_step_is_the_relative_reduction_of_the_cost():
-    lines = []
+    lines: list[str] = []
     left = TimeLeft(0.1, 10, lines.append)
     for cost in (200.0, 100.0, 300.0, float('nan'), 95.0):
         left.note_cost(cost)
@@ -30,6 +30,6 @@ def test_the_time_left_is_rounded_up():
 
 
 def test_lines_name_their_stage():
-    lines = []
+    lines: list[str] = []
     stage(lines.append, 'fitting')('about 10 s left')
     assert lines == ['fitting', 'fitting, about 10 s left']
