@@ -104,10 +104,7 @@ def _move(plants, number):
         shares = []
         for error in errors:
             plant = plants.plant(name, error, middle)
-            shaped, plain = (
-                _vibration(*plant.distances(paths[k], move.step), len(paths[k]), move.step)
-                for k in (found.best, 0)
-            )
+            shaped, plain = (_vibration(plant, paths[k], move.step) for k in (found.best, 0))
             shares.append((shaped / plain, shaped))
         left.append(max(shares))
     claim = _Claim(found.choice, left[1][1])
@@ -131,9 +128,10 @@ def _rest_time(distances, period):
     return period * (beyond[-1] + 1 if beyond.size else 0)
 
 
-def _vibration(distances, period, count, step):
+def _vibration(plant, path, step):
     """Largest distance after the set points [m]."""
-    return float(distances[int(np.ceil(step * (count - 1) / period)) :].max())
+    distances, period = plant.distances(path, step)
+    return float(distances[int(np.ceil(step * (len(path) - 1) / period)) :].max())
 
 
 def as_lines(found):

@@ -74,7 +74,7 @@ def _document(name):
             link.remove(part)
     for joint in root.findall('joint'):
         if joint.get('name') in robot.left_out:
-            child = joint.find('child').get('link')
+            child = joint.findall('child')[0].get('link')
             root.remove(joint)
             root.remove(next(link for link in root.iter('link') if link.get('name') == child))
     names = [j.get('name') for j in root.iterfind('joint') if j.get('type') != 'fixed']

@@ -183,7 +183,7 @@ def _from_robot(arguments):
         cases, candidates, best, moves, reason = recommend(
             arm,
             poses or None,
-            move=move or None,
+            move=(move[0], move[1]) if move else None,
             payloads=payloads,
             gains=gains,
             uncertainty=uncertainty,

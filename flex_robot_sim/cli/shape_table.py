@@ -1,11 +1,21 @@
 """The table of `flexsim shape`, as rows for JSON, as text and as figures."""
 
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
 import numpy as np
+
+TYPE_CHECKING = False  # True for static tools, as `typing` has it
+if TYPE_CHECKING:
+    from flex_robot_sim.analysis.recorded_vibration import Spectrum
+    from flex_robot_sim.shaping.shaper_comparison import ModeCase, ShaperCandidate
 
 CURVE_POINTS = 400  # of a sensitivity curve
 
 
-def shaper_rows(candidates):
+def shaper_rows(candidates: Sequence[ShaperCandidate]) -> list[dict]:
     """One dict for each ShaperCandidate."""
     from flex_robot_sim.shaping.shaper_comparison import pareto_front
 
@@ -31,7 +41,7 @@ def _row(candidate, is_on_front):
     return row
 
 
-def as_text(summary):
+def as_text(summary: Mapping[str, Any]) -> Iterator[str]:
     """Lines of a summary."""
     yield from _mode_lines(summary)
     if not summary['shapers']:
@@ -116,7 +126,14 @@ def _rule_text(summary):
     return f'first at rest of the shapers that leave at most {allowed}'
 
 
-def draw(path, summary, cases, candidates, best, spectrum):
+def draw(
+    path: str,
+    summary: Mapping[str, Any],
+    cases: Sequence[ModeCase],
+    candidates: Sequence[ShaperCandidate],
+    best: int,
+    spectrum: Spectrum | None,
+) -> None:
     """Write the frequencies and the sensitivity curves of shapers with constant delays."""
     from flex_robot_sim.util.plots import Chart, Curve, write_charts
 

@@ -59,7 +59,7 @@ def closed_rates(
     )
 
 
-def outputs_of_sensors(model):
+def outputs_of_sensors(model: PoseModel) -> np.ndarray:
     """Output matrix (y, 2 p): positions, velocities and curvatures from the state (x, x')."""
     nothing = np.zeros_like(model.encoders)
     return np.vstack(
@@ -71,13 +71,23 @@ def outputs_of_sensors(model):
     )
 
 
-def servo_and_channels(model, loop, stiffness, damping, channels, sensor_delay=0):
+def servo_and_channels(
+    model: PoseModel,
+    loop: LoopTiming,
+    stiffness: ArrayLike,
+    damping: ArrayLike,
+    channels: Sequence[Channel],
+    sensor_delay: int = 0,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Matrices of servo and channels, for `closed_loop_step`."""
-    joints, k, size = len(stiffness), len(model.gauges), 3 + sensor_delay
+    joints, k, size = np.size(stiffness), len(model.gauges), 3 + sensor_delay
     c = size * len(channels)
     P, Q = np.zeros((c, c)), np.zeros((c, 2 * joints + k))
     R, S = np.zeros((joints, c)), np.zeros((joints, 2 * joints + k))
-    S[:, :joints], S[:, joints : 2 * joints] = -np.diag(stiffness), -np.diag(damping)
+    S[:, :joints], S[:, joints : 2 * joints] = (
+        -np.diag(np.asarray(stiffness)),
+        -np.diag(np.asarray(damping)),
+    )
     for i, channel in enumerate(channels):
         at = size * i
         states, waiting = slice(at, at + 3), at + size - 1

@@ -139,7 +139,7 @@ def refuse_steps(arm: ArmModel, motion: Motion, present: np.ndarray | None = Non
     Raise SettingError if velocity or acceleration jump between the pieces of a Motion.
 
     A step counts as spread over half of each adjacent piece, and over MAX_STEP_TIME_S at most, as
-    at the start and at the end. Points at short intervals are judged by finite differences.
+    at the start and at the end. Of points at short intervals, finite differences count.
 
     :param present: positions, velocities and accelerations before the motion (3, n); None: the
         motion into the first piece is unknown.

@@ -40,6 +40,4 @@ def summed_figures(rows: Sequence[MoveFigures], pairs: Sequence[int]) -> MoveFig
     columns = np.array(rows)
     known = np.where(np.isnan(columns), -np.inf, columns).max(axis=0)
     known[np.isneginf(known)] = np.nan
-    return MoveFigures(
-        *known[:2].tolist(), float(np.mean([*latest.values()])), *known[3:].tolist()
-    )
+    return MoveFigures._make(known.tolist())._replace(rest_time=float(np.mean([*latest.values()])))

@@ -167,7 +167,8 @@ def check_rule(uncertainty: float, allowed_vibration: float, acceleration: float
         ('allowed_vibration', allowed_vibration, 'm'),
         ('acceleration', acceleration, 'm/s2'),
     ):
-        if value is not None and not 0.0 < number_or_nan(value) < np.inf:
+        is_default = name == 'acceleration' and value is None
+        if not is_default and not 0.0 < number_or_nan(value) < np.inf:
             raise SettingError(
                 f'{name} = {shortened(repr(value), 60)} must be > 0 and finite [{unit}]'
             )

@@ -76,7 +76,8 @@ def weighted_shaper(
         low, high, found = (
             (low, duration, shorter) if shorter is not None else (duration, high, found)
         )
-    return impulses.merged_impulses(name, *problem.fewer_impulses(*found), modes)
+    times, amplitudes = problem.fewer_impulses(*found)
+    return impulses.merged_impulses(name, times, amplitudes, modes)
 
 
 class _Problem:

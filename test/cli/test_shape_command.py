@@ -58,9 +58,11 @@ def test_the_text_names_the_recommended_shaper(capsys):
     code, out, _ = flexsim(capsys, 'single_link', '--move', '-0.4', '0.5')
     assert code == 0
     lines = out.splitlines()
-    recommended = re.search(
+    match = re.search(
         r'recommended: (.+), first at rest of the shapers that leave at most 0.5 mm', lines[-1]
-    )[1]
+    )
+    assert match is not None
+    recommended = match[1]
     (row,) = (line for line in lines if line[5:26].strip() == recommended)
     assert row.startswith('  +')
     nominal, worst = map(float, row[26:].split()[1:3])

@@ -8,8 +8,10 @@ from test_identify import setup_of
 
 from flex_robot_sim.identification import response
 from flex_robot_sim.identification.log_simulation import channels_of, move
-from flex_robot_sim.identification.prediction import Setup, soft_servo
+from flex_robot_sim.identification.prediction import Setup, SoftServo, soft_servo
 from flex_robot_sim.identification.response import middle, respond, respond_in_halves
+from flex_robot_sim.identification.sequences import Sequence
+from flex_robot_sim.model.arm_model import ArmModel
 
 pytestmark = pytest.mark.slow
 
@@ -25,7 +27,7 @@ def setup():
     return Setup(described.description, data, time_step=5e-3)
 
 
-def inputs(stiffness=1.0):
+def inputs(stiffness: float = 1.0) -> tuple[Setup, SoftServo, ArmModel, Sequence, float]:
     """Return the arguments of a simulation with a factor of the described stiffness."""
     arm = setup().arm({'arm.stiffness': stiffness})
     return setup(), soft_servo(setup()), arm, setup().data.sequences[0], DELAY
