@@ -82,7 +82,7 @@ def test_an_arm_that_no_shaper_improves_gets_none():
     with pytest.raises(frs.SettingError) as caught:
         design_for_arm(arm, gains=(servo.stiffness, servo.damping))
     assert str(caught.value) == (
-        'no shaper helps single_link: each leaves as much as none or more, as the servo is soft '
+        'no shaper helps single_link: with each it comes to rest later, as the servo is soft '
         'and comes to rest slowly by itself, at 1.1 Hz with 52% of critical damping. Take none'
     )
 
