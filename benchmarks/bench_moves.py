@@ -72,7 +72,7 @@ def turns(start, end, duration):
         _led_by_field(),
         [SLIDE, start],
         [SLIDE, end],
-        duration=duration + 0.5 * choice.shaper.duration,
+        duration=duration + choice.shaper.duration,
         limits=PlanLimits(effort=(1e3, 0.4)),
     )
     return {

@@ -6,6 +6,7 @@ import argparse
 import json
 import math
 import os
+import re
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -34,6 +35,11 @@ def numbers(text: str) -> list[float]:
     if any(MAX_NUMBER <= abs(value) < math.inf for value in values):
         raise argparse.ArgumentTypeError(f'"{text}" must be below {MAX_NUMBER:g} in size')
     return values
+
+
+def accept_negative_numbers(parser: argparse.ArgumentParser) -> None:
+    """Let values such as -0.5,0.3 follow an option; argparse takes them for options."""
+    parser._negative_number_matcher = re.compile(r'-\.?\d')
 
 
 def expect_within(option: str, value: float | None, upper: float = 1e9) -> None:

@@ -44,6 +44,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         help='joint positions, such as 0.5,0.3,-0.8 [rad, m]. Repeat it for moves between several '
         'poses; one pose: small motions about it (default: moves over the joint range)',
     )
+    common.accept_negative_numbers(parser)
     parser.add_argument(
         '--move',
         type=common.numbers,

@@ -50,6 +50,7 @@ def test_the_true_tip_of_the_bench_is_left_with_little(benchmark):
     assert len(lines) == 5
 
 
+@pytest.mark.long
 def test_moves_say_which_shaper_was_recommended(benchmark, monkeypatch):
     """One move of one robot, with the shaper that the rule of `flexsim shape` chooses."""
     moves = benchmark.residuals.__globals__
@@ -112,6 +113,7 @@ def test_feedback_reaches_both_planes_and_finds_an_unknown_payload(benchmark):
     assert row['periods when redesigned'] < 0.3 * row['periods to 2 %']
 
 
+@pytest.mark.long
 def test_the_recommended_shaper_rests_first_on_other_plants(benchmark):
     pytest.importorskip('mujoco')
     found = benchmark.PARTS['settles_first'][0](True)

@@ -31,6 +31,7 @@ NAMES_OF_STATES = {
     5: '1cab1266',
     6: 'd94c9593',
     7: '5d10d2eb',
+    8: '421fb6ec',
 }
 
 POOL = """\
