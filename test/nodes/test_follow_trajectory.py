@@ -386,7 +386,8 @@ def test_tolerances_end_a_goal_with_the_codes_of_joint_trajectory_controller(cli
     status, code, line = end(
         [0.2, 0.0, 0.0],
         goal_time_tolerance=duration(0.5),
-        goal_tolerance=[JointTolerance(name='waist', position=1e-12)],
+        # on a busy machine the first look comes seconds late, and the joint is within 1e-12 then
+        goal_tolerance=[JointTolerance(name='waist', position=1e-18)],
     )
     assert (status, code) == (ABORTED, GOAL_TOLERANCE_VIOLATED) and '"waist" is ' in line
     for tolerance, part in (
