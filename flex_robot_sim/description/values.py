@@ -178,12 +178,17 @@ def _read_number(document, element, name, attribute, text):
 
 
 def _read_vector(document, element, name, attribute, text):
-    parts = text.split()
-    if len(parts) != 3:
+    return _read_row(document, element, name, attribute, text, ('three', 'x y z'))
+
+
+def _read_row(document, element, name, attribute, text, shape):
+    """Read as many numbers as a row has; `shape`: their count as a word, and their letters."""
+    parts, (count, letters) = text.split(), shape
+    if len(parts) != len(letters.split()):
         raise document.error(
             element,
-            f'{name} = "{text[:40]}" is not three numbers',
-            _remedy(text, f'Write {name}="x y z"'),
+            f'{name} = "{text[:40]}" is not {count} numbers',
+            _remedy(text, f'Write {name}="{letters}"'),
         )
     return tuple(_read_finite(document, element, name, attribute, part) for part in parts)
 
@@ -212,14 +217,8 @@ def _read_axis(document, element, name, attribute, text):
 
 
 def _read_quaternion(document, element, name, attribute, text):
-    parts = text.split()
-    if len(parts) != 4:
-        raise document.error(
-            element,
-            f'{name} = "{text[:40]}" is not four numbers',
-            _remedy(text, f'Write {name}="x y z w"'),
-        )
-    values = np.array([_read_finite(document, element, name, attribute, part) for part in parts])
+    row = _read_row(document, element, name, attribute, text, ('four', 'x y z w'))
+    values = np.array(row)
     largest = np.abs(values).max()
     if largest < MIN_VALUE:
         raise document.error(
