@@ -24,8 +24,8 @@ PAYLOADS = 0.05, 0.1, 0.15, 0.3  # in addition to the tip mass of 0.1           
 GOAL, DURATION, BEGIN = 0.6, 0.8, 0.1  # of the move of single_link          [rad, s, s]
 
 
-def pan_tilt():
-    """Return an arm with a pan and a tilt joint, whose link is 1.6 times as fast sideways."""
+def pan_tilt(planes=('xy', 'xz'), tilts=True):
+    """Return an arm whose link is 1.6 times as fast sideways; gauges in some planes."""
     builder = frs.ArmBuilder('pan_tilt')
     section = frs.SectionStiffness(EIy=6.0, EIz=6.0 * 1.6**2, GJ=1e3)
     builder.add_rigid('head', mass=0.5, inertia=(2e-2, 2e-2, 2e-2))
@@ -42,10 +42,10 @@ def pan_tilt():
     )
     builder.add_rigid('tool', mass=0.2, inertia=(1e-4, 1e-4, 1e-4))
     builder.add_joint('pan', parent='base', child='head', axis='z')
-    builder.add_joint('tilt', parent='head', child='neck', axis='y')
+    builder.add_joint('tilt', parent='head', child='neck', axis='y' if tilts else 'z')
     builder.attach('boom', parent='neck')
     builder.attach('tool', parent='boom', xyz=(0.6, 0.0, 0.0))
-    for plane in ('xy', 'xz'):
+    for plane in planes:
         for name, start, end in (('root', 0.02, 0.1), ('middle', 0.25, 0.35)):
             builder.add_flex_sensor('boom', f'{name}_{plane}', start=start, end=end, plane=plane)
     return builder.build(tool='tool', gravity=(0.0, 0.0, 0.0))
@@ -60,14 +60,15 @@ def two_planes(_quick):
                 arm, [0.0, 0.0], gains=SERVO, kind=kind, modes=modes, **LOOP._asdict()
             )
             out[f'{kind}, modes = {modes}'] = {
-                'up and down': round(_left_of_a_push(arm, design, (0.0, 0.0, PUSH)), 4),
-                'sideways': round(_left_of_a_push(arm, design, (0.0, PUSH, 0.0)), 4),
+                'up and down': round(left_of_a_push(arm, design, (0.0, 0.0, PUSH)), 4),
+                'sideways': round(left_of_a_push(arm, design, (0.0, PUSH, 0.0)), 4),
                 'warning': design.warning or 'none',
             }
     return out
 
 
-def _left_of_a_push(arm, design, force, periods=2.0):
+def left_of_a_push(arm, design, force, periods=2.0):
+    """Share of the tip amplitude that is left `periods` of the slowest mode after a push."""
     simulation, law, rows = frs.Simulation(arm), StrainFeedback(arm, design), []
     rest = simulation.pose('tool')[:3, 3]
     law.start()
