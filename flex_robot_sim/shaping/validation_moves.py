@@ -55,7 +55,7 @@ class ToolPath(NamedTuple):
 class ValidationMove(NamedTuple):
     """A move of an arm with varied stiffness and payload."""
 
-    arm: object  # ArmModel
+    arm: ArmModel
     start: np.ndarray  # (joints,) [rad, m]
     end: np.ndarray
     rests: tuple[Equilibrium, Equilibrium]  # at start and end
@@ -70,7 +70,7 @@ class ValidationMove(NamedTuple):
     @property
     def tool_travel(self) -> float:
         """Travel of the tool per unit of the path parameter, with the Jacobian of the end [m]."""
-        columns = self.tool @ rigid_moves(self.arm)  # type: ignore[arg-type]
+        columns = self.tool @ rigid_moves(self.arm)
         return float(np.linalg.norm(columns @ (self.end - self.start)))
 
 
