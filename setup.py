@@ -132,6 +132,7 @@ setup(
             'pytest',
             'pytest-xdist>=2.5',
             'rosbags; python_version >= "3.11"',
+            'ruckig>=0.14',
             'ruff',
             'selenium>=4.11',
             'urdf-parser-py',

@@ -107,6 +107,7 @@ def test_a_change_of_state_changes_the_forces_as_lagranges_equations_say(text, c
     )
 
 
+@pytest.mark.long(after=5)
 @cases
 @pytest.mark.parametrize('coupling', COUPLINGS)
 def test_inverse_dynamics_has_these_derivatives(case, coupling):
@@ -124,6 +125,7 @@ def test_inverse_dynamics_has_these_derivatives(case, coupling):
     assert found.is_smooth is True
 
 
+@pytest.mark.long(after=3)
 @cases
 def test_forward_dynamics_has_these_derivatives(case):
     arm = arm_of(robot_text(case, damping=True))

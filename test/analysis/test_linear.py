@@ -189,6 +189,7 @@ def slopes_of_dynamics(arm, q, qd, effort, step=1e-3):
     return np.array(columns).T
 
 
+@pytest.mark.long(after=5)
 @cases
 @pytest.mark.parametrize('moving', [False, True])
 def test_a_linear_model_is_the_derivative_of_the_dynamics_in_any_state(case, moving):

@@ -21,6 +21,7 @@ def decay(frequency, ratio, seconds=12.0, start=2.0, noise=0.02, seed=0):
     return vibration + noise * np.random.default_rng(seed).normal(size=t.size)
 
 
+@pytest.mark.long(after=1)
 @pytest.mark.parametrize('frequency, ratio', [(3.0, 0.005), (3.0, 0.03), (12.0, 0.01), (7.3, 0.1)])
 def test_a_decay_gives_frequency_and_damping_within_their_deviations(frequency, ratio):
     misses = []
@@ -67,6 +68,7 @@ def test_vibration_excited_by_noise_gives_the_resonance_of_the_spectrum(frequenc
     assert (np.median(np.abs(surprises), axis=0) < 1.3).all()
 
 
+@pytest.mark.long
 def test_a_decay_with_few_periods_or_little_damping_is_found():
     rng = np.random.default_rng(0)
     for case in range(60):
@@ -84,6 +86,7 @@ def test_a_decay_with_few_periods_or_little_damping_is_found():
         assert first.ratio == pytest.approx(ratio, rel=0.02, abs=4 * first.ratio_deviation), case
 
 
+@pytest.mark.long(after=1)
 @pytest.mark.parametrize('sums', [0, 1, 2])
 def test_short_noise_and_drift_contain_no_vibration(sums):
     for seed in range(8):
@@ -100,6 +103,7 @@ def test_two_modes_are_both_found():
     assert sorted(one.frequency for one in found) == pytest.approx([3.0, 11.0], rel=0.01)
 
 
+@pytest.mark.long(after=1)
 @pytest.mark.parametrize('columns', [1, 3])
 def test_noise_and_drift_contain_no_vibration(columns):
     for seed in range(6):

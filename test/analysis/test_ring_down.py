@@ -63,6 +63,7 @@ def test_covariance_of_a_sinusoid_equals_the_cramer_rao_bound():
     assert np.diag(covariance(fit, x)) == pytest.approx([expected] * 2, rel=0.25)
 
 
+@pytest.mark.slow
 def test_a_log_with_the_move_gives_both_modes():
     modes = [(4.0, 0.02), (9.0, 0.03)]
     found = ring_down(RATE, stop(modes, [1.0, 0.6]))

@@ -33,6 +33,7 @@ def by_differences(arm, position, link, pushes, station):
     return np.array(columns).T
 
 
+@pytest.mark.long(after=4)
 @pytest.mark.parametrize(
     'source', ['two_link', 'rig', *(random_robot(seed) for seed in (0, 3, 5))]
 )

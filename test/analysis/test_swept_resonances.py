@@ -25,6 +25,7 @@ def response(modes, shares, base):
     return (total + noise)[:, None]
 
 
+@pytest.mark.long(after=3)
 @pytest.mark.parametrize('frequencies', [(42.0, 71.0), (28.0, 33.0)])
 @pytest.mark.parametrize('ratios', [(0.05, 0.05), (0.1, 0.06)])
 @pytest.mark.parametrize('is_square', [False, True])

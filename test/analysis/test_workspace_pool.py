@@ -56,6 +56,7 @@ def test_a_result_does_not_depend_on_previous_queries(seed):
         assert np.array_equal(query(arm), answer)
 
 
+@pytest.mark.long(after=4)
 @pytest.mark.parametrize('robot', shipped_robots())
 def test_frames_do_not_depend_on_previous_queries(robot):
     arm = frs.load(robot)

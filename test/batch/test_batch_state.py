@@ -110,6 +110,7 @@ def expect_same(batch, k, sim):
     assert tuple(value[k] for value in batch.energy()) == tuple(sim.energy())
 
 
+@pytest.mark.long(after=4)
 @pytest.mark.parametrize('seed', range(3))
 @pytest.mark.parametrize(
     'robot, coupling',

@@ -49,6 +49,7 @@ def test_a_shaped_move_leaves_almost_no_vibration(kind, capsys):
     assert summary['missed'] == ''
 
 
+@pytest.mark.long(after=1)
 @pytest.mark.parametrize('kind', ['strain', 'ppf', 'lqg'])
 def test_feedback_damps_the_residual_vibration_of_a_move(kind, capsys):
     # slow enough for the motor limit
@@ -60,6 +61,7 @@ def test_feedback_damps_the_residual_vibration_of_a_move(kind, capsys):
     assert summary['added_time'] == pytest.approx(0.0, abs=1e-12)
 
 
+@pytest.mark.long(after=1)
 @pytest.mark.parametrize('words', [['--feedback', 'strain'], ['--shaper', 'zvd']], ids=str)
 def test_a_soft_servo_that_settles_slowly_is_reported(words, capsys):
     assert main([*MOVE, *words]) == 0
@@ -76,6 +78,7 @@ def test_a_soft_servo_that_settles_slowly_is_reported(words, capsys):
     assert float(re.findall(r'([\d.]+)% is left', out)[0]) < 30.0
 
 
+@pytest.mark.long
 def test_an_arm_that_no_shaper_improves_gets_none():
     arm = frs.load('single_link')
     servo = design_servo(arm)
@@ -87,6 +90,7 @@ def test_an_arm_that_no_shaper_improves_gets_none():
     )
 
 
+@pytest.mark.long
 def test_a_recommended_shaper_worse_than_none_is_rejected_for_the_move(tmp_path, capsys):
     text = (ROOT / 'test/data/robots/ur5e.urdf').read_text('utf-8')
     gears = ''.join(
@@ -134,6 +138,7 @@ def test_the_shaper_includes_the_payload(capsys):
     assert added[1] > 1.05 * added[0]  # its frequency is lower
 
 
+@pytest.mark.long
 def test_integral_action_compensates_an_unmodelled_payload():
     arm, goal, left = frs.load('two_link'), np.array([0.3, 0.5, -0.4]), []
     fit = design_servo(arm)

@@ -52,6 +52,7 @@ main(['simulate', 'single_link', '--seconds', '0.01'])
 """
 
 
+@pytest.mark.long
 @needs_tuned_numba
 def test_a_terminal_shows_the_number_of_remaining_functions(cache):
     ours, theirs = pty.openpty()

@@ -43,6 +43,7 @@ def completed(line, folder):
     return {word.strip() for word in done.stdout.splitlines()} - {''}
 
 
+@pytest.mark.long(after=2)
 @pytest.mark.parametrize(
     ('line', 'words'),
     [

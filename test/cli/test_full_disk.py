@@ -48,7 +48,7 @@ COMMANDS = {
 FORCE = {word: ['--force'] for word in ('report', 'compare', 'simulate', 'shape')}
 
 
-@pytest.mark.long(after=4)
+@pytest.mark.long(after=3)
 @pytest.mark.parametrize('words', COMMANDS.values(), ids=COMMANDS)
 def test_a_full_disk_keeps_the_older_result_and_no_partial_file(disk, tmp_path, words, capsys):
     if 'parquet' in words:

@@ -85,6 +85,7 @@ def test_no_shaper_is_recommended_if_all_increase_the_vibration(capsys):
     ) in out
 
 
+@pytest.mark.long
 def test_each_pose_and_payload_is_a_case(capsys):
     cases = '--pose 0,0,0 --pose 0,0.5,1 --payload 0 --payload forearm=0.2'
     code, out, _ = flexsim(capsys, 'two_link', *shlex.split(cases), '--json')
@@ -136,6 +137,7 @@ def test_a_rigid_arm_needs_no_shaper(capsys):
     )
 
 
+@pytest.mark.long(after=1)
 @pytest.mark.parametrize('words', [('single_link',), ('--log', 'LOG')])
 def test_plot_is_written(capsys, log, tmp_path, words):
     figure = tmp_path / 'shape.png'

@@ -117,6 +117,7 @@ def bench_demo_or_paper_command(rng, folder):
     )
 
 
+@pytest.mark.long
 def test_no_number_of_the_bench_the_demo_or_the_papers_causes_a_traceback(
     capsys, monkeypatch, tmp_path, rig
 ):
@@ -183,6 +184,7 @@ def test_arguments_for_xacro_can_follow_options(tmp_path, words, capsys):
     assert capsys.readouterr().err == ''
 
 
+@pytest.mark.long(after=5)
 @pytest.mark.parametrize('closed', ['>&-', '2>&-', '>&- 2>&-', '<&- >&- 2>&-'])
 @pytest.mark.parametrize(
     'words, code', [('check two_link', 0), ('check no_such', 2), ('nonsense', 2), ('--help', 0)]

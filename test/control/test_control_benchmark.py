@@ -41,6 +41,7 @@ def test_feedback_and_learning_keep_their_targets(benchmark):
     assert settled and dict(benchmark.PARTS['lqg_settling_periods'][1](settled))
 
 
+@pytest.mark.long
 def test_the_true_tip_of_the_bench_is_left_with_little(benchmark):
     """Profiles through the bridge on a pseudo terminal, and set points on the wire."""
     found = benchmark.PARTS['bench_residual'][0](True)
@@ -62,6 +63,7 @@ def test_moves_say_which_shaper_was_recommended(benchmark, monkeypatch):
     assert 'recommended' in dict(benchmark._moves_text(found))
 
 
+@pytest.mark.long(after=1)
 @pytest.mark.parametrize('row', range(3))
 def test_every_turn_of_the_bench_can_be_planned(benchmark, row):
     # forty samples of a path miss a velocity peak of its slow screw
@@ -78,6 +80,7 @@ def test_modes_are_found_in_logs_with_the_move(benchmark):
     assert dict(benchmark.PARTS['logs_whole'][1](found))
 
 
+@pytest.mark.long
 def test_standard_deviations_of_modes_are_those_of_their_errors(benchmark):
     found = benchmark.PARTS['deviations_covered'][0](True)
     assert found['with_modes'] >= found['logs'] - 1 and found['false_modes'] <= 1
@@ -86,6 +89,7 @@ def test_standard_deviations_of_modes_are_those_of_their_errors(benchmark):
     assert dict(benchmark.PARTS['deviations_covered'][1](found))
 
 
+@pytest.mark.long
 def test_shapers_for_sweeps_leave_no_more_than_they_claim(benchmark):
     found = benchmark.PARTS['sweep_left'][0](True)
     assert found['both_modes'] == found['sweeps'] == 4
@@ -93,6 +97,7 @@ def test_shapers_for_sweeps_leave_no_more_than_they_claim(benchmark):
     assert dict(benchmark.PARTS['sweep_left'][1](found))
 
 
+@pytest.mark.long
 def test_plans_and_learning_keep_their_targets_with_other_frequencies(benchmark):
     planned = benchmark.PARTS['plan_10_percent_off'][0](True)
     assert planned['median'] <= planned['worst'] <= 0.15
@@ -102,6 +107,7 @@ def test_plans_and_learning_keep_their_targets_with_other_frequencies(benchmark)
     assert all(row['largest'] == 1.0 and row['last'] < 0.15 for row in learnt.values())
 
 
+@pytest.mark.long
 def test_feedback_reaches_both_planes_and_finds_an_unknown_payload(benchmark):
     planes = benchmark.PARTS['two_planes'][0](True)
     for kind in ('strain', 'ppf'):

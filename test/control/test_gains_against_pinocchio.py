@@ -127,7 +127,7 @@ def near(arm):
     return np.array([RESTING_SLIDE if unit == 'm' else RESTING_TURN for unit in arm.units])
 
 
-@pytest.mark.long(after=2)
+@pytest.mark.long(after=1)
 @pytest.mark.parametrize('name', ['lbr_iiwa14', 'fr3', 'xarm7', 'z1'])
 def test_default_gains_leave_the_error_that_an_arm_of_pinocchio_has(name):
     path = file_of(name)
@@ -162,7 +162,7 @@ def test_default_gains_leave_the_error_that_an_arm_of_pinocchio_has(name):
         assert line.startswith(f'"{arm.joint_names[worst]}" is ') and 'dry friction' in line
 
 
-@pytest.mark.long(after=1)
+@pytest.mark.long
 @pytest.mark.parametrize('name', ['lbr_iiwa14', 'xarm7'])
 def test_gains_for_late_states_leave_the_error_that_an_arm_of_pinocchio_has(name):
     path = file_of(name)

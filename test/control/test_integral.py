@@ -75,6 +75,7 @@ def test_less_is_taken_where_the_arm_does_not_bear_it():
         assert bool(servo.warning) == (part == 0)
 
 
+@pytest.mark.long(after=1)
 @pytest.mark.slow
 @pytest.mark.parametrize('share', [0.0, 0.2])
 def test_integral_action_lifts_an_unknown_payload(two_link, share):

@@ -74,6 +74,7 @@ def test_an_arm_comes_to_rest_in_random_poses(name):
         assert away < 0.05 and speed < 0.05, pose
 
 
+@pytest.mark.long(after=1)
 @pytest.mark.parametrize('name', ['rcm', 'two_link', 'seven_joints'])
 def test_an_arm_is_held_in_twenty_poses_with_and_without_a_payload(name):
     arm, random = arm_called(name), np.random.default_rng(23)

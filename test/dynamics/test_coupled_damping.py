@@ -14,6 +14,7 @@ from flex_robot_sim.model.arm_model import make_workspace
 pytestmark = pytest.mark.slow
 
 
+@pytest.mark.long(after=4)
 @pytest.mark.parametrize('seed', [1065, 1325, 1949, 3, 8])
 @pytest.mark.parametrize('is_prescribed', [False, True])
 def test_accelerations_are_those_of_the_dense_equations(seed, is_prescribed):

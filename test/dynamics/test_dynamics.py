@@ -57,6 +57,7 @@ def test_the_bias_force_equals_that_of_lagranges_equations(case, coupling):
     assert_same(bias, sample.bias, sample.scale)
 
 
+@pytest.mark.long(after=5)
 @cases
 @couplings
 def test_forward_dynamics_solves_lagranges_equations(case, coupling):

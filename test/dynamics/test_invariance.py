@@ -40,6 +40,7 @@ def assert_equal_accelerations(text, other, names=lambda name: name, gravity=GRA
     assert_same(qdd, forward(arm, q, qd, effort), 1 / scale, 1e-9)
 
 
+@pytest.mark.long(after=3)
 @cases
 def test_the_pose_of_the_base_changes_nothing(case):
     text = robot_text(case)

@@ -170,6 +170,7 @@ def test_own_weight_of_a_horizontal_cantilever(options):
         assert a_beam.shape(LENGTH)[row] @ e == pytest.approx(exact, rel=1e-9)
 
 
+@pytest.mark.long(after=3)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     'options',

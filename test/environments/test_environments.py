@@ -37,6 +37,7 @@ def test_the_checker_of_gymnasium_has_nothing_to_say(task):
         check_env(env.unwrapped, skip_render_check=True)
 
 
+@pytest.mark.long(after=1)
 @pytest.mark.parametrize(
     'task, scale',
     [

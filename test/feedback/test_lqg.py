@@ -94,6 +94,7 @@ def test_tip_is_within_two_percent_one_period_after_the_reference_ends(arm, desi
     assert not law.saturated.any()
 
 
+@pytest.mark.long(after=2)
 @pytest.mark.parametrize('factor', [0.3, 0.7, 1.5])
 @pytest.mark.parametrize('sensors', ['all', 'encoders'])
 def test_arm_of_another_stiffness_comes_to_rest(arm, designs, sensors, factor):

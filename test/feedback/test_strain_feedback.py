@@ -147,6 +147,7 @@ def of_two_links(request, two_links):
     )
 
 
+@pytest.mark.long(after=1)
 def test_design_says_what_another_mode_of_two_links_loses(of_two_links):
     arm, pose, servo, design = of_two_links
     rates = closed_rates(pose_model(arm, pose), LOOP, servo[0], servo[1], design.channels)

@@ -176,6 +176,7 @@ def test_strain_feedback_without_flex_sensors_is_refused_and_lqg_is_not():
     refuse_feedback(ella, FeedbackSettings(vibration_feedback='lqg'))
 
 
+@pytest.mark.long
 def test_a_reported_payload_is_compensated_without_a_jump():
     mass, seen = 0.3, {}
     for reported in (False, True):

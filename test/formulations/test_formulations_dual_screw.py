@@ -54,6 +54,7 @@ def test_mass_matrix_is_the_first_order_of_the_lagrangian_one(seed, coupling):
     assert np.allclose(M, M.T, rtol=0, atol=1e-13 * abs(M).max())  # rounding
 
 
+@pytest.mark.long(after=4)
 @pytest.mark.parametrize('coupling', COUPLINGS)
 @pytest.mark.parametrize('seed', range(6))
 def test_system_is_the_first_order_of_the_nonlinear_system(seed, coupling):
@@ -72,6 +73,7 @@ def test_system_is_the_first_order_of_the_nonlinear_system(seed, coupling):
         assert np.allclose(found, expected, rtol=0, atol=1e-9 * abs(expected).max())
 
 
+@pytest.mark.long(after=1)
 @pytest.mark.parametrize('seed, coupling', [(0, 'zero_order'), (2, 'shortening')])
 def test_forces_are_the_first_order_of_the_lagrangian_ones(seed, coupling):
     arm = serial_arm(seed, coupling, links=2)

@@ -29,6 +29,7 @@ def elastic(arm):
     return np.array(['/' in name and not name.endswith('/motor') for name in arm.coordinate_names])
 
 
+@pytest.mark.long(after=4)
 @pytest.mark.parametrize('coupling', COUPLINGS)
 @pytest.mark.parametrize('formulation', FORMULATIONS)
 def test_the_energy_rate_equals_the_power_of_the_forces(formulation, coupling):
@@ -137,6 +138,7 @@ def test_gravity_of_dual_screws_is_the_gradient_of_a_second_order_height():
         assert np.allclose(h, expected, rtol=0, atol=1e-9 * abs(expected).max())
 
 
+@pytest.mark.long
 def test_energy_conservation_needs_the_products_that_the_paper_omits():
     # the slide of an arm without forces: e e'' has a nonzero mean if e' e' is omitted
     slides = []
@@ -203,6 +205,7 @@ def test_a_passive_arm_conserves_its_energy(formulation, pytestconfig):
         assert slope < 1e-10 or 3 * _slope(arm, q, qd, formulation, STEP / 2, seconds) < slope
 
 
+@pytest.mark.long(after=2)
 @pytest.mark.parametrize('formulation', FORMULATIONS)
 def test_a_damped_arm_never_gains_energy(formulation):
     arm = load(random_robot(3, 2, ('modes',), ('continuous',), damping=True))

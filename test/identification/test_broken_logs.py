@@ -102,6 +102,7 @@ def expect_true_values(summary, clean):
         assert row['is_identifiable'], path
 
 
+@pytest.mark.long(after=3)
 @pytest.mark.parametrize('case', HARMLESS)
 def test_a_harmless_peculiarity_changes_no_sample(command, saved, case):
     clean = command(text(*table()))[1]
@@ -155,7 +156,7 @@ CHANGED = {
 }
 
 
-@pytest.mark.long(after=3)
+@pytest.mark.long(after=1)
 @pytest.mark.parametrize('case', CHANGED)
 def test_a_repaired_log_gives_the_true_values_and_a_note(command, case):
     clean = command(text(*table()))[1]
@@ -195,6 +196,7 @@ def test_a_mistake_of_the_bench_is_one_line_with_the_remedy(command, case):
     assert said.startswith(f'flexsim identify: {path}: ') and line in said
 
 
+@pytest.mark.long
 def test_the_factor_of_the_line_about_microstrain_gives_the_true_values(command):
     clean = command(text(*table()))[1]
     write, _ = MISTAKEN['microstrain']

@@ -133,6 +133,7 @@ def test_a_fit_continues_from_the_calibration_and_finds_the_truth(folder, capsys
     )  # six digits
 
 
+@pytest.mark.long
 def test_without_a_calibration_the_constants_in_the_log_are_used(folder, tmp_path):
     known = read_calibration(folder / 'bench.yaml')
     assert calibration_of_logs([folder / 'bench.mcap']) == known

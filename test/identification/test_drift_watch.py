@@ -135,6 +135,7 @@ def test_a_healthy_arm_raises_no_alarm_and_its_payload_is_estimated(watched):
             assert stop.payload.mass == pytest.approx(mass, abs=0.02)
 
 
+@pytest.mark.long(after=1)
 @pytest.mark.parametrize('robot, carries', [('two_link', True), ('rig', False)])
 def test_a_softer_link_is_detected_within_some_stops(watched, robot, carries):
     found = watched(robot, 0.9, stops=12, seed=5, carries=carries)

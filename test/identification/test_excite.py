@@ -94,6 +94,7 @@ def test_utilisation_of_limits_peaks_at_the_limits(trial):
     assert peaks[:2].max() == pytest.approx(trial.peaks['deflection/arm'], rel=0.03)
 
 
+@pytest.mark.long
 def test_a_design_for_energy_has_more_information_per_energy(arm):
     plans = [
         design_experiment(
@@ -184,6 +185,7 @@ def test_the_controller_accepts_a_trajectory(arm, trial):
     assert np.abs(np.array(at) - trial.trajectory.position[::7]).max() < 1e-5
 
 
+@pytest.mark.long
 def test_the_log_of_a_decay_determines_the_parameters_of_the_arm(tmp_path, capsys):
     log = tmp_path / 'log.csv'
     words = f'excite single_link --kind decay --seconds 6 --pose 0 --log {log} --json'
@@ -198,6 +200,7 @@ def test_the_log_of_a_decay_determines_the_parameters_of_the_arm(tmp_path, capsy
     assert numbers['arm.damping_ratio']['value'] == pytest.approx(0.005, rel=0.02)
 
 
+@pytest.mark.long(after=3)
 @pytest.mark.parametrize(
     'words, line',
     {
@@ -314,6 +317,7 @@ def test_the_information_of_single_lines_follows_from_a_trial_of_all():
     assert np.argmax(np.diag(matrices[k])) == np.argmax(np.diag(right))
 
 
+@pytest.mark.long
 def test_a_designed_log_leads_back_to_the_described_arm():
     # from the other number of modes, the fit ended 36 % off in stiffness, with gains as far off
     arm = frs.load('single_link')

@@ -187,6 +187,7 @@ def test_an_existing_file_is_reported_before_the_design_starts(
     )
 
 
+@pytest.mark.long
 def test_a_design_for_an_imu_alone_is_identified_with_it(tmp_path, capsys):
     path, log = tmp_path / 'arm.urdf', tmp_path / 'run.csv'
     path.write_text(robot('cap', has_gauges=False), 'utf-8')

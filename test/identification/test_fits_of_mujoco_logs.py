@@ -87,6 +87,7 @@ def tilted_log(plants):
     return recorded(plants, plant)
 
 
+@pytest.mark.long
 def test_the_tilt_of_a_base_is_found(plants, tilted_log):
     model = arm_of(plants, 0.0).model(pieces=PIECES)
     found = fitted(tilted_log, model, ['link1.EIz', 'gravity', 'delay'])

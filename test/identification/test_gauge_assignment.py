@@ -46,6 +46,7 @@ def test_the_trial_finds_the_gauges_of_a_simulated_arm(factors, order):
     assert bool(notes) == ((factors, order) != ((1.0, 1.0), (0, 1)))
 
 
+@pytest.mark.long(after=2)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     'factors, order',

@@ -107,6 +107,7 @@ def relative_errors(result, factor=1.0):
     return out
 
 
+@pytest.mark.long
 def test_six_seconds_determine_the_parameters_of_a_finer_arm():
     errors = relative_errors(found())
     assert abs(errors['arm.stiffness']) < 0.01
@@ -197,6 +198,7 @@ def test_unidentifiable_parameters_are_reported_and_keep_their_values():
     assert all(one.value == one.initial_value and one.hint for one in lost)
 
 
+@pytest.mark.long
 def test_gauge_gains_that_trade_with_masses_use_described_masses():
     free = ['arm.stiffness', 'tip_mass.mass', 'arm.mass', 'arm/root.gain', 'arm/tip.gain']
     values = {path: TRUE[path] for path in ('arm.stiffness', 'arm.damping_ratio', 'tip_mass.mass')}
@@ -207,7 +209,7 @@ def test_gauge_gains_that_trade_with_masses_use_described_masses():
     assert [*identified.values()] == pytest.approx([1.0, 1.0], abs=0.1)
 
 
-@pytest.mark.long(after=1)
+@pytest.mark.long
 @pytest.mark.parametrize('before, is_identifiable', [(0.0004, True), (0.004, False)])
 def test_a_rough_estimate_is_used_if_the_initial_value_is_far_off(before, is_identifiable):
     result = identify(

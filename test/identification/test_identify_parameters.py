@@ -16,6 +16,7 @@ def log():
     return chirp_log()
 
 
+@pytest.mark.long
 def test_stiffness_of_finite_elements_lies_in_its_interval(log):
     text = frs.read_description('single_link').text
     wrong = text.replace('E="206e9"', 'E="180e9"')

@@ -195,6 +195,7 @@ def test_joint_and_imu_alone_determine_the_stiffness(factor, free):
     ].std() == pytest.approx(BIAS[0], abs=5 * NOISE[0] / 30)
 
 
+@pytest.mark.long
 def test_efforts_and_one_imu_determine_both_stiffnesses_under_gravity():
     text, h = with_imu('two_link', 'tool', '0.01 0 0.005', '0.2 0.1 0'), 1e-3
     true = {'upper_arm.stiffness': 0.85, 'forearm.stiffness': 1.15}
@@ -244,6 +245,7 @@ def test_degrees_per_second_are_rejected():
         identify(Setup(with_stiffness(1.0), data, time_step=5e-3), ['arm.stiffness'])
 
 
+@pytest.mark.long
 def test_a_log_that_starts_in_motion_gives_the_same_estimates():
     log, wrong = record_log(), with_stiffness(0.88 * 1.2)
     log = Log(

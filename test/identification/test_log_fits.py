@@ -54,6 +54,7 @@ def test_variance_between_logs_is_found():
     )
 
 
+@pytest.mark.slow
 def test_interval_with_scatter_contains_the_mean_of_all_logs():
     random, own = np.random.default_rng(7), np.full(5, 0.1)
     joint = Uncertainty(np.array([[0.1**2 / 5]]), np.array([2.0]), 12, np.array([20.0]))
@@ -79,8 +80,7 @@ def two_logs(request):
     return factor, identify(setup, ['arm.EIz', 'arm.damping_ratio'], long_rows=long_rows)
 
 
-@pytest.mark.long(after=1)
-@pytest.mark.slow
+@pytest.mark.long
 def test_each_log_alone_gives_its_own_stiffness(two_logs):
     factor, found = two_logs
     for name, value in (('first', hub_beam.EI), ('second', factor * hub_beam.EI)):
@@ -93,6 +93,7 @@ def test_each_log_alone_gives_its_own_stiffness(two_logs):
         )
 
 
+@pytest.mark.long(after=1)
 @pytest.mark.slow
 def test_logs_that_differ_are_reported_and_their_scatter_is_in_the_interval(two_logs):
     factor, found = two_logs

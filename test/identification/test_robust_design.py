@@ -75,7 +75,7 @@ def test_no_kind_is_better_in_its_worst_guess():
     assert all(best <= rank(design_experiment(arm, kind=kind, **WORDS)) for kind in KINDS)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_stated_deviations_are_the_largest_of_all_guesses():
     arm, stated = frs.load('single_link'), found().information
     for guess in guesses_of(arm):

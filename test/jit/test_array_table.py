@@ -202,6 +202,7 @@ for one in (tables.caller, tables.called):
 """
 
 
+@pytest.mark.long
 @needs_tuned_numba
 def test_code_of_callees_is_loaded_with_a_function(tmp_path):
     package = write_package(tmp_path / 'small')

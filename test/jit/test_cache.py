@@ -41,6 +41,7 @@ def clone(request, tmp_path):
     return folder / name
 
 
+@pytest.mark.long(after=1)
 def test_a_repository_in_the_place_of_the_cache_is_not_changed(clone, package, run):
     before = tree_of(clone)
     assert clone / '.git' in clone.iterdir() and 'README' in map(str, before)
@@ -57,6 +58,7 @@ def test_a_repository_in_the_place_of_the_cache_is_not_changed(clone, package, r
     )
 
 
+@pytest.mark.long(after=1)
 def test_a_clone_named_after_the_package_is_not_the_cache(clone, package, run):
     clone = clone.rename(clone.with_name('small'))
     before = tree_of(clone)
@@ -66,6 +68,7 @@ def test_a_clone_named_after_the_package_is_not_the_cache(clone, package, run):
     assert (out, err) == ('30.0\n1 0\n', '')
 
 
+@pytest.mark.long
 def test_a_link_in_the_place_of_the_cache_is_not_followed(called, run):
     root, real = cache_folders(called)[0].parent, called.parent / 'real'
     root.rename(real)
@@ -79,6 +82,7 @@ def test_a_link_in_the_place_of_the_cache_is_not_followed(called, run):
     )
 
 
+@pytest.mark.long(after=1)
 @pytest.mark.parametrize('name', ['notes.txt', 'link', 'folder'])
 def test_a_cache_with_unexpected_content_is_left_untouched(called, run, name):
     root = cache_folders(called)[0].parent

@@ -81,6 +81,7 @@ def test_a_second_start_compiles_nothing(first_call, called, call):
     assert call(called) == (30.0, 1, 0)
 
 
+@pytest.mark.long(after=1)
 @needs_tuned_numba
 @pytest.mark.parametrize('first', ['caller', 'callee'])
 def test_a_function_compiled_for_compiled_callers_can_be_called_from_python(called, first, run):
@@ -94,6 +95,7 @@ print({first}(2.0), caller(2.0), callee(2.0), sum(callee.stats.cache_misses.valu
         assert (out.split(), err) == ([value, '30.0', '3.0', str(misses)], '')
 
 
+@pytest.mark.long
 @needs_tuned_numba
 def test_installations_with_the_same_sources_compile_once(called, tmp_path, call):
     copy = tmp_path / 'elsewhere' / 'small'
@@ -123,6 +125,7 @@ def test_without_a_writable_cache_functions_still_compile(package, call):
     assert call(package) == (30.0, 0, 1)
 
 
+@pytest.mark.long(after=1)
 @needs_numba
 @pytest.mark.parametrize(
     'owner, mode',
@@ -148,6 +151,7 @@ def test_of_simultaneous_processes_one_compiles_and_the_others_load(package):
     assert len(cache_folders(package)) == 1
 
 
+@pytest.mark.long
 @needs_tuned_numba
 def test_waiting_for_a_compiling_process_has_a_timeout(package, call, run):
     """A stopped process, for instance, holds the lock of what it compiles."""
@@ -215,6 +219,7 @@ def test_machine_code_comes_from_sources_that_are_watched():
             assert f'flex_robot_sim.{name} ' not in sources[path], path
 
 
+@pytest.mark.long
 @needs_numba
 def test_a_function_of_another_folder_stays_cached_until_a_possible_callee_changes(package, run):
     (package / 'room').mkdir()

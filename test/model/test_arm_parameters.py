@@ -47,6 +47,7 @@ def edited(name, place, changes):
     return frs.load(etree.tostring(root, encoding='unicode'))
 
 
+@pytest.mark.long(after=8)
 @pytest.mark.parametrize(
     'path, value, place, changes',
     [

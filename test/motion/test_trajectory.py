@@ -72,6 +72,7 @@ def test_a_piece_is_a_line_where_one_of_its_ends_has_no_velocity():
     np.testing.assert_allclose(motion.sample(1.0)[1], VELOCITIES[1], atol=1e-13)
 
 
+@pytest.mark.long(after=2)
 @pytest.mark.parametrize('seed', range(6))
 def test_extremes_are_those_of_many_samples(seed):
     random = np.random.default_rng(seed)

@@ -51,6 +51,7 @@ def board(emulator):
     return emulator.call(lambda rig: (rig.board.state, rig.board.faults, rig.board.is_moving))
 
 
+@pytest.mark.long
 def test_unplugged_it_says_nothing_and_comes_back_disarmed(emulator, observer, bridge):
     process = bridge(serial_port=emulator.link)
     assert enable(observer).success
@@ -78,6 +79,7 @@ def test_unplugged_it_says_nothing_and_comes_back_disarmed(emulator, observer, b
     assert state in (State.DISARMED, State.FAULT) and not moving
 
 
+@pytest.mark.long
 def test_a_board_whose_clock_runs_backwards_is_reported_in_one_line(peer, observer, bridge):
     process = bridge(serial_port=peer.name)
     heard = observer.listen(JointState, 'joint_states')
@@ -101,6 +103,7 @@ def test_a_board_whose_clock_runs_backwards_is_reported_in_one_line(peer, observ
     assert process.stop()[0] == 0
 
 
+@pytest.mark.long
 def test_without_telemetry_the_bridge_says_so_and_goes_on(peer, observer, bridge):
     process = bridge(telemetry_rate=0, serial_port=peer.name)
     message = observer.hear(DiagnosticArray, '/diagnostics', of_bridge)
@@ -181,6 +184,7 @@ def test_second_bridge_on_the_same_port_is_refused(emulator, observer, start, br
     assert enable(observer).success
 
 
+@pytest.mark.long
 def test_flex_sensor_that_is_off_stops_its_topics_only(emulator, observer, start):
     start('bridge', **CALM, serial_port=emulator.link)
     observer.hear(JointState, 'flex_states')
@@ -216,6 +220,7 @@ def test_signal_ends_bridge_and_emulator(start, observer, number):
     observer.spin_until(lambda: not port.parent.exists())
 
 
+@pytest.mark.long
 def test_emulator_of_a_bridge_that_was_killed_ends_by_itself(start, observer):
     process = start('bridge', **CALM)
     line = process.wait_for_line('disarmed, call ~/enable')
@@ -225,7 +230,7 @@ def test_emulator_of_a_bridge_that_was_killed_ends_by_itself(start, observer):
     observer.spin_until(lambda: not port.parent.exists())
 
 
-@pytest.mark.long(after=3)
+@pytest.mark.long(after=2)
 @pytest.mark.parametrize(
     'parameters, line',
     [

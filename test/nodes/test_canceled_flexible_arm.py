@@ -35,6 +35,7 @@ def client(control_msgs, the_observer):
         )
 
 
+@pytest.mark.long
 def test_a_canceled_goal_of_a_sagging_arm_ends_as_canceled(client, observer, mutants):
     """100 goals with `--long`."""
     random = np.random.default_rng(35)

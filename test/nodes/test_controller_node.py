@@ -122,6 +122,7 @@ def system(request):
         process.close()
 
 
+@pytest.mark.long(after=1)
 def test_it_goes_to_a_reference_and_holds_there(system, observer):
     namespace, _ = system
     observer.hear(JointState, f'{namespace}/controller/target')
@@ -194,6 +195,7 @@ def test_it_follows_a_trajectory_from_its_stamp_on(system, observer):
     ]
 
 
+@pytest.mark.long(after=3)
 @pytest.mark.parametrize(
     'name, position, reason',
     [
@@ -238,6 +240,7 @@ def test_hold_stops_it_where_it_is(system, observer):
     )
 
 
+@pytest.mark.long(after=1)
 def test_gains_change_while_it_runs_and_useless_ones_are_refused(system, observer):
     namespace, _ = system
     node = f'{namespace}/controller'

@@ -67,6 +67,7 @@ def test_a_shaper_is_taken_over_while_it_runs_and_given_back(start, observer, pl
     assert zv - none > 0.2
 
 
+@pytest.mark.long
 def test_what_is_of_no_use_is_refused_with_the_reason(start, observer, tmp_path):
     (tmp_path / 'stiff.urdf').write_text(
         robot(joint('hinge', inside='<axis xyz="0 0 1"/>'), link('arm', 1.0, '0 0 0', (0.4,) * 3))

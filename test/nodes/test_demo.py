@@ -137,6 +137,7 @@ def demo(tmp_path):
         each.close()
 
 
+@pytest.mark.long
 def test_a_simulation_that_stops_ends_the_demo_with_a_line_and_code_1(demo):
     running = demo('--seconds', '60', '--no-view', '--inside', '--plot', 'run.png')
     running.wait_for_line(LINE)
@@ -214,7 +215,7 @@ def test_json_is_one_object_with_the_figures_of_the_run(ended, place):
     assert (folder / 'run.png').read_bytes().startswith(b'\x89PNG')
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_demo_with_its_controller_inside_is_recorded(ended):
     folder, _ = ended('--inside')
     topics = {message.topic.name for message in RecordingReader(folder / 'run.mcap')}
@@ -269,7 +270,7 @@ def test_a_recorded_demo_leaves_a_file_with_all_that_was_sent(ended):
     assert largest >= 0.8 * figures['max_tip_deflection']  # the rest: peaks that it missed
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.skipif(os.geteuid() != 0, reason='only root mounts a small disk')
 @pytest.mark.parametrize(
     'size',
@@ -298,6 +299,7 @@ def test_a_demo_goes_on_where_its_recording_does_not(demo, tmp_path, size):
     ), errors
 
 
+@pytest.mark.long(after=2)
 @pytest.mark.parametrize(
     'number, times',
     [
@@ -324,6 +326,7 @@ def test_a_signal_ends_everything_within_seconds(demo, number, times):
     assert all(is_gone(pid) for pid in programs)
 
 
+@pytest.mark.long(after=1)
 @pytest.mark.parametrize('times', [1, pytest.param(2, marks=pytest.mark.long)])
 def test_ctrl_c_in_motion_ends_everything_within_seconds(demo, tmp_path, times):
     running = demo('--no-view')
@@ -364,6 +367,7 @@ def test_the_view_has_an_address_is_not_needed_and_ends_with_the_demo(demo):
     assert all(is_gone(pid) for pid in programs)
 
 
+@pytest.mark.long
 def test_without_viser_one_line_says_what_to_install_and_the_arm_moves(demo, tmp_path):
     (tmp_path / 'sitecustomize.py').write_text('import sys; sys.modules["viser"] = None')
     # inside: there is one program less that starts by itself
@@ -373,6 +377,7 @@ def test_without_viser_one_line_says_what_to_install_and_the_arm_moves(demo, tmp
     assert code == 0 and output.startswith('two_link: ')
 
 
+@pytest.mark.long
 def test_a_signal_while_it_gets_ready_ends_it_at_once(demo):
     running = demo('--seconds', '60')
     # rclpy is there before the robot is
@@ -383,6 +388,7 @@ def test_a_signal_while_it_gets_ready_ends_it_at_once(demo):
     assert code == 130 and output == '' and is_quick(time.monotonic() - began)
 
 
+@pytest.mark.long
 def test_a_signal_before_there_are_programs_ends_it_too(demo):
     running = demo('--json', '--seconds', '60')
     wait_for(lambda: children(running.process.pid), 'a program')
@@ -421,6 +427,7 @@ def test_a_simulation_that_hangs_ends_the_demo_with_one_line(demo, tmp_path):
     )
 
 
+@pytest.mark.long
 def test_a_program_that_dies_ends_the_demo_with_one_line(demo):
     running = demo('--json')
     programs = running.wait_for_programs(2)

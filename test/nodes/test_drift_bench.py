@@ -61,7 +61,7 @@ def is_reported(message, truth, soft):
     )
 
 
-@pytest.mark.long(after=1)
+@pytest.mark.long
 @pytest.mark.parametrize('soft', [1.0, 0.9])
 def test_stops_of_the_bench_ring_as_its_strip_does_and_a_softer_one_is_reported(
     start, observer, tmp_path, monkeypatch, soft

@@ -85,6 +85,7 @@ def test_arm_without_gauges_is_refused_in_one_line(refused, tmp_path):
     )
 
 
+@pytest.mark.long
 def test_what_is_of_another_robot_is_refused_in_one_line(start, observer):
     watch = start('drift', robot='two_link')
     watch.wait_for_line('two_link: slowest mode')

@@ -15,7 +15,7 @@ import flex_robot_sim as frs
 from flex_robot_sim.display.description import display_description
 
 
-@pytest.mark.long(after=4)
+@pytest.mark.long(after=3)
 @pytest.mark.parametrize(
     'parameters, line',
     [
@@ -77,6 +77,7 @@ def test_a_display_description_is_no_robot_to_simulate(start, observer):
     assert process.process.poll() is None
 
 
+@pytest.mark.long
 def test_the_executor_of_one_thread_does_as_well(start, observer):
     process = start('dynamics', robot='two_link', executor='single_threaded')
     observer.hear(
@@ -131,6 +132,7 @@ def test_time_that_cannot_be_kept_is_dropped_and_counted_not_raced_after(shared,
     assert float(later['real-time factor']) < 1.2
 
 
+@pytest.mark.long
 def test_two_nodes_of_one_name_are_noticed_and_a_signal_stops_them(shared, start, observer):
     second = start('dynamics', robot='two_link')
     for process in (shared, second):

@@ -185,6 +185,7 @@ def test_a_canceled_goal_is_aborted_where_a_joint_rests_far_from_its_set_point(i
     )
 
 
+@pytest.mark.long
 def test_a_named_action_that_is_missing_ends_the_goal_with_its_name(isolated, observer):
     client = isolated('missing', controller_action='/no/such_action')
     sent = observer.listen(JointTrajectory, '/missing/joint_trajectory')
@@ -199,6 +200,7 @@ def test_a_named_action_that_is_missing_ends_the_goal_with_its_name(isolated, ob
     assert not sent
 
 
+@pytest.mark.long
 def test_a_controller_action_that_ends_aborts_the_goal(control_msgs, isolated, start, observer):
     server = start(
         *shlex.split('shaper -r __ns:=/ending -r __node:=driver'),
@@ -329,6 +331,7 @@ def test_a_canceled_goal_leaves_every_joint_at_rest(client, observer, mutants):
     assert ends[CANCELED] >= count / 2
 
 
+@pytest.mark.long(after=1)
 def test_a_new_goal_replaces_the_running_one(client):
     first = client.send(client.goal_near(0.5, 20.0))
     client.wait(0.6)
@@ -376,6 +379,7 @@ def test_a_goal_that_cannot_be_joined_leaves_the_running_one_alone(client):
     assert client.result(running)[:2] == (SUCCEEDED, 0)
 
 
+@pytest.mark.long(after=1)
 def test_tolerances_end_a_goal_with_the_codes_of_joint_trajectory_controller(client):
     from control_msgs.msg import JointTolerance
 

@@ -12,6 +12,7 @@ from project_files import ROOT
 pytestmark = pytest.mark.slow
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     'words, worst, released',
     [

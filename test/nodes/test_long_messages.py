@@ -118,7 +118,7 @@ def page_faults(process):
     return int(Path(f'/proc/{pid}/task/{pid}/stat').read_text().rpartition(')')[2].split()[7])
 
 
-@pytest.mark.long(after=2)
+@pytest.mark.long(after=1)
 @pytest.mark.parametrize(
     'points, line',
     [
@@ -171,6 +171,7 @@ TOO_LONG = (
 )
 
 
+@pytest.mark.long(after=1)
 def test_messages_that_are_too_long_are_refused_in_one_line(system, observer):
     namespace, processes = system
     for topic, message in TOO_LONG:

@@ -91,6 +91,7 @@ def test_what_was_recorded_is_heard_again_in_its_order_and_time(replay, recordin
     observer.node.destroy_subscription(listener)
 
 
+@pytest.mark.long
 def test_it_plays_a_part_again_and_again_until_a_signal(replay, recording, observer):
     heard = observer.listen(JointState, '/part/joint_states')
     process = replay(recording('part'), '--start', '0.5', '--until', '0.6', '--loop')
@@ -212,6 +213,7 @@ def test_recorded_commands_do_not_move_a_live_arm(flexsim, replay, start, observ
     assert arm.count('Traceback') == 0
 
 
+@pytest.mark.long
 def test_a_listener_that_comes_later_ends_a_replay_of_commands(replay, observer, tmp_path):
     path = write_commands(tmp_path / 'run.mcap', 'later', 'joint_commands')
     process = replay(path, '--commands', '--loop')
@@ -239,6 +241,7 @@ def test_commands_are_known_by_name_and_type(name, kind, commands):
     assert is_command(RecordedTopic(name, kind, '')) is commands
 
 
+@pytest.mark.long
 def test_a_topic_name_that_ros_does_not_allow_is_left_out_with_a_line(replay, observer, tmp_path):
     path = tmp_path / 'run.mcap'
     writer = RecordingWriter(path, {})

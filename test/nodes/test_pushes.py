@@ -22,6 +22,7 @@ def node(start):
     return start('dynamics', robot='two_link', gravity='[0.0, 0.0, 0.0]', push_timeout=0.5)
 
 
+@pytest.mark.long
 def test_the_last_push_of_a_silent_publisher_ends(node, observer):
     publisher = observer.publisher(WrenchStamped, 'push')
     observer.hear(JointState, 'joint_states')

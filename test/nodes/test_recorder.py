@@ -192,6 +192,7 @@ def rows_that_stand(path):
     return found
 
 
+@pytest.mark.long(after=1)
 @pytest.mark.parametrize('number, times', [(signal.SIGINT, 2), (signal.SIGTERM, 1)])
 def test_a_signal_ends_the_file_as_it_should(record, observer, number, times):
     topic = f'/ended_{int(number)}'
@@ -242,6 +243,7 @@ def test_a_full_disk_is_one_line_and_what_is_written_can_be_read(record, observe
         subprocess.run(['umount', disk], check=True)
 
 
+@pytest.mark.long
 def test_parameters_of_the_nodes_are_in_the_file(record, observer, start):
     node = start('shaper', '-p', 'robot:=two_link', '-p', 'frequencies:=[2.5]')
     node.wait_for_line('shapes')

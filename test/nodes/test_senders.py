@@ -2,12 +2,14 @@
 
 import time
 
+import pytest
 from diagnostic_msgs.msg import DiagnosticArray
 from sensor_msgs.msg import JointState
 
 from flex_robot_sim.ros.reporting import REPEAT_PERIOD_S, RepeatFilter
 
 
+@pytest.mark.long
 def test_two_dynamics_are_named_and_their_states_are_no_flood_of_lines(start, observer):
     namespace = ['-r', '__ns:=/twins']
     start('dynamics', *namespace, robot='two_link')

@@ -174,6 +174,7 @@ def test_a_stamp_in_the_future_is_passed_on(talk, observer):
     assert abs(nanoseconds(message.header.stamp) - later) < 1000
 
 
+@pytest.mark.long(after=3)
 @pytest.mark.parametrize(
     'useless, reason',
     [
@@ -311,7 +312,7 @@ def test_a_robot_knows_its_joints_and_its_modes(start, observer):
     process.wait_for_line('shapes by zvd by pose')
 
 
-@pytest.mark.long(after=3)
+@pytest.mark.long(after=2)
 @pytest.mark.parametrize(
     'remap, parameters, line',
     [

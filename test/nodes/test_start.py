@@ -20,6 +20,7 @@ def test_a_signal_ends_a_node_that_is_still_compiling(start, tmp_path, monkeypat
     assert code == 0 and process.count('Traceback') == 0 and process.count('coordinates') == 0
 
 
+@pytest.mark.long(after=2)
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize('module', ['numpy', 'numba', 'rclpy'])
 def test_a_signal_ends_a_node_that_still_imports(module, number):

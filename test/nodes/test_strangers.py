@@ -135,7 +135,7 @@ PROFILE_OF_A_USER = """<dds xmlns="http://www.eprosima.com/XMLSchemas/fastRTPS_P
 </participant></profiles></dds>"""
 
 
-@pytest.mark.long(after=1)
+@pytest.mark.long
 @pytest.mark.parametrize('choice', ['SUBNET', 'a profile of the user'])
 def test_on_request_strangers_reach_the_nodes_but_do_not_arm_the_bench(machines, choice, tmp_path):
     us, them = machines
@@ -188,6 +188,7 @@ def complaints(processes):
     ]
 
 
+@pytest.mark.long
 def test_no_shared_memory_is_used_that_other_processes_can_block(closed):
     for process in closed:
         assert '/dev/shm/fast' not in Path(f'/proc/{process.process.pid}/maps').read_text()
@@ -224,6 +225,7 @@ def test_a_port_scan_finds_no_open_port(machines, closed, tmp_path):
             process.close()
 
 
+@pytest.mark.long(after=1)
 @pytest.mark.parametrize('reach', ['SUBNET', 'LOCALHOST'])
 def test_a_stranger_with_our_address_finds_no_node_hears_nothing_and_moves_nothing(
     machines, closed, reach
@@ -234,6 +236,7 @@ def test_a_stranger_with_our_address_finds_no_node_hears_nothing_and_moves_nothi
     assert not complaints(closed)
 
 
+@pytest.mark.long
 def test_packets_of_this_machine_that_a_stranger_replays_reach_no_node(machines, closed):
     us, them = machines
     wire = subprocess.Popen(

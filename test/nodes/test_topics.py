@@ -182,6 +182,7 @@ def test_services_of_simulation_interfaces_are_named_on_the_page():
     assert [*dict.fromkeys(re.findall(r'`(\w+_\w+)`', text))] == named
 
 
+@pytest.mark.long(after=1)
 @pytest.mark.parametrize('parameters, is_sent', [({'robot': 'two_link'}, True), ({}, False)])
 def test_robot_description_is_the_robot_as_its_user_wrote_it(start, observer, parameters, is_sent):
     space = f'/own_{is_sent}'.lower()  # a node that was killed is still there for a while

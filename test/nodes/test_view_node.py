@@ -95,6 +95,7 @@ def test_a_shaper_is_chosen_and_the_controller_has_it(start, view, observer, bro
     browser.wait_for(lambda: 'held by the controller' in browser.text, 'predicted frequencies')
 
 
+@pytest.mark.long
 def test_a_bench_can_be_looked_at_and_disarmed_and_nothing_else(start, view, browsers):  # noqa: F811
     bench = start('bridge', '-r', '__ns:=/bench', **CALM)
     bench.wait_for_line('disarmed')
@@ -114,6 +115,7 @@ def test_states_of_another_robot_are_reported(start, view, browsers):  # noqa: F
     browser.wait_for(lambda: 'is it another robot' in browser.text, 'the reason')
 
 
+@pytest.mark.long
 def test_a_robot_without_moving_joints_is_shown(start, view, tmp_path):
     robot = tmp_path / 'still.urdf'
     robot.write_text(
@@ -185,6 +187,7 @@ def seen():
         each.close()
 
 
+@pytest.mark.long
 def test_messages_that_the_page_does_not_offer_do_not_end_it(seen, observer):
     process, address = seen
     pushes = observer.listen(WrenchStamped, '/seen/push')

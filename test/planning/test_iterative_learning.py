@@ -188,6 +188,7 @@ def mujoco_move():
     return learn
 
 
+@pytest.mark.long(after=1)
 @pytest.mark.parametrize('factor', [0.8, 0.9, 1.0, 1.1, 1.2])
 def test_an_arm_in_mujoco_with_another_stiffness_learns_without_a_worse_trial(mujoco_move, factor):
     move = mujoco_move(factor)

@@ -53,6 +53,7 @@ def tip_after(arm, motion, start, goal, end, scheme='reference', seconds=0.8, st
     return max(away)
 
 
+@pytest.mark.long
 def test_reference_integrator_finds_the_arm_at_rest(arm, plan):
     plain = minimum_jerk_motion(START, GOAL, duration=DURATION)
     left = tip_after(arm, plan.motion, START, GOAL, DURATION)
@@ -227,6 +228,7 @@ def test_a_rigid_joint_needs_what_its_jerk_limit_says():
     assert plan.residual_vibration == 0.0
 
 
+@pytest.mark.long
 def test_payload_is_part_of_the_plan(arm):
     heavy = with_payload(arm, 'tool', 0.1)
     plan = plan_move(arm, START, GOAL, duration=1.2, payload={'tool': 0.1})
@@ -237,6 +239,7 @@ def test_payload_is_part_of_the_plan(arm):
     )
 
 
+@pytest.mark.long
 def test_three_joints_in_space_with_weight():
     arm, duration = frs.load('two_link'), 0.7
     start, goal = np.array([0.0, 0.3, -0.4]), np.array([0.8, 1.2, -1.4])
@@ -331,6 +334,7 @@ def test_nothing_to_be_shortest_under():
         plan_move(rigid_arm(), [0.0], [1.0])
 
 
+@pytest.mark.long(after=1)
 @pytest.mark.parametrize(
     'changes',
     [

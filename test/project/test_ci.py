@@ -102,7 +102,7 @@ def test_a_failed_test_runs_a_second_time_and_is_named_as_flaky_at_the_end(ci):
     assert 'Fatal Python error: Aborted' in output.partition('run a second time')[2]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_test_that_fails_twice_fails_ci_and_flaky_tests_are_still_named(ci):
     code, output = ci(fails=FAILS, flaky=FLAKY)
     assert code == 1 and flaky_names(output) == [f'{NAME}[2]']

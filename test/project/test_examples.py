@@ -111,6 +111,7 @@ def test_arm_from_code(output):
     assert found == pytest.approx(first, abs=0.05) and found < second
 
 
+@pytest.mark.long
 def test_spin_up(output):
     [[lag, end], [away]] = output('spin_up')
     # Kane, Ryan and Banerjee (1987) show half a metre for this beam, and a linear model that
@@ -160,11 +161,13 @@ def test_random_payloads(output):
     assert 0.0 < low < 0.2 * median < median < high < 50.0
 
 
+@pytest.mark.long
 def test_lqr(output):
     [[servo], [regulated]] = output('lqr')
     assert servo > 1.0 and regulated < 0.02 * servo
 
 
+@pytest.mark.long
 def test_computed_torque(output):
     [[flexible]] = output('computed_torque')
     assert 1.0 < flexible < 20.0  # the elastic gears and links are not in the law
@@ -206,6 +209,7 @@ def test_inverse_kinematics_pinocchio(output):
     assert pose(arm, q)[:3, 3] == pytest.approx([0.45, 0.25, 0.15], abs=1e-4)  # rounded joints
 
 
+@pytest.mark.long
 def test_process_pool(output):
     [[soft, stiff, sag, stiff_sag]] = output('process_pool')
     assert 0.0 < soft < stiff and 0.0 < stiff_sag < sag

@@ -143,6 +143,7 @@ def test_urdf_config_and_launch_are_found_through_the_ament_index(installed):
         assert installed_files == files != set()
 
 
+@pytest.mark.long(after=1)
 def test_flexsim_checks_a_shipped_robot_from_another_folder(installed, tmp_path):
     text = output_of(
         installed.flexsim, 'check', 'two_link', '--json', cwd=tmp_path, env=installed.environment

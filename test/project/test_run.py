@@ -203,6 +203,7 @@ def test_without_uv_and_a_working_python_one_line_names_both(machine, before):
     machine.refuses('demo', errors=[machine.installs(), line])
 
 
+@pytest.mark.long
 @installs
 def test_without_a_python_that_uv_accepts_one_line_says_so(machine, uv):
     machine.add_uv(uv)
@@ -254,6 +255,7 @@ def check_full_disk(machine, mount, **environment):
     assert (code, errors) == (2, [machine.installs(), machine.failure(f'{place}. Free 2 GB')])
 
 
+@pytest.mark.long(after=1)
 @installs
 @pytest.mark.parametrize('has_uv', [True, False])
 def test_full_disk_of_the_project_is_reported(machine, uv, has_uv):
@@ -357,6 +359,7 @@ def test_two_first_calls_at_once_install_once(machine, uv):
     ]
 
 
+@pytest.mark.long(after=1)
 @installs
 @pytest.mark.parametrize('has_uv', [True, False])
 def test_without_network_one_line_says_so_and_the_next_call_repairs(machine, uv, has_uv):
@@ -369,6 +372,7 @@ def test_without_network_one_line_says_so_and_the_next_call_repairs(machine, uv,
         machine.check(machine.installs())
 
 
+@pytest.mark.long
 @installs
 def test_uv_that_does_not_work_is_replaced_by_one_of_the_project(machine):
     machine.add_python()

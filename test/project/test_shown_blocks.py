@@ -66,6 +66,7 @@ def test_how_far_a_slide_reaches_is_printed_for_every_turn(capsys):
     assert (np.diff(rows[:, [1, 4]], axis=0) > 0.0).all()
 
 
+@pytest.mark.long
 def test_a_move_that_repeats_gets_better():
     names = run('control_feedback', blocks('control_feedback', 'python')[5], {})
     first = RepeatedMove(names['motion'], duration=names['duration'], count=16)
@@ -75,6 +76,7 @@ def test_a_move_that_repeats_gets_better():
     assert after < 0.2 * before
 
 
+@pytest.mark.long
 def test_plans_of_the_page_keep_their_limits():
     (block,) = blocks('control_planning', 'python')
     names = run('control_planning', block, {})

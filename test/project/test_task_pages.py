@@ -278,6 +278,7 @@ def test_services_and_topics_of_the_bench_are_those_of_its_page():
         assert all(isinstance(yaml.safe_load(text), dict) for text in message)
 
 
+@pytest.mark.long
 @pytest.mark.ros
 def test_the_demo_of_the_page_writes_a_picture(folder):
     """Tests of the demo with a shipped robot are in test/nodes/test_demo.py."""

@@ -35,6 +35,7 @@ def names():
     ]
 
 
+@pytest.mark.long(after=10)
 @pytest.mark.parametrize('name', names())
 def test_the_check_holds(trust, name):
     if name.startswith('public_') and not trust.has_public_robots():

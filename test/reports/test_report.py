@@ -227,6 +227,7 @@ def test_a_file_that_was_cut_off_is_reported_as_far_as_it_goes(tmp_path, capsys)
     assert any('cut off' in note for note in facts['notes'])
 
 
+@pytest.mark.long(after=1)
 @pytest.mark.parametrize(
     'place, line',
     [

@@ -60,6 +60,7 @@ def test_a_name_in_a_figure_is_no_formula(tmp_path, name):
     write_charts(tmp_path / 'b.pdf', name, [Chart(name, name, name, curves)])
 
 
+@pytest.mark.long(after=1)
 @pytest.mark.parametrize('names', [FORMULAS, CONTROLS], ids=['formulas', 'controls'])
 def test_a_report_shows_strange_names_of_joints_as_text(tmp_path, capsys, names):
     path = tmp_path / 'run.mcap'

@@ -66,6 +66,7 @@ REPAIRED = {
 }
 
 
+@pytest.mark.long(after=6)
 @pytest.mark.parametrize('case', [*HARMLESS, *REPAIRED])
 def test_a_broken_log_gives_the_true_frequency_and_a_note(command, case):
     write, note = {**HARMLESS, **REPAIRED}[case]

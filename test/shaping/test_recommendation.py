@@ -91,6 +91,7 @@ def test_samples_that_lead_nowhere_are_refused(arm, places, rates):
         frs.Simulation(arm).follow(places, rates)
 
 
+@pytest.mark.long
 def test_what_is_left_by_a_shaped_move_is_what_another_formulation_says():
     """The wrench DAE shares no dynamics with the recursion that simulates the trial moves."""
     arm = frs.load('single_link')

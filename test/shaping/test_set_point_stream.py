@@ -252,6 +252,7 @@ def test_no_trajectory_that_is_sent_leaves_the_limits_of_the_urdf(arm, by_pose, 
     assert outcomes.count('sent') > 5
 
 
+@pytest.mark.long
 def test_the_node_and_the_command_line_have_one_rule():
     arm = frs.load('single_link')
     from flex_robot_sim.shaping.recommendation import recommend

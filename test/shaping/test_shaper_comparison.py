@@ -65,6 +65,7 @@ def test_a_shaper_leaves_its_sensitivity_at_the_worst_frequency():
     assert path.left == pytest.approx(worst, rel=0.05)
 
 
+@pytest.mark.slow
 def test_the_recommended_shaper_is_the_first_at_rest_of_those_that_meet_the_constraint():
     found, best = compared([case(2.0, 4.5)])
     shapers = [one for one in found if not one.profile and one.meets_constraint]
@@ -100,6 +101,7 @@ def test_moves_of_one_pair_count_by_the_last_at_rest_and_pairs_by_their_mean():
     assert (found.rest_time, found.left) == (3.0, 0.3)
 
 
+@pytest.mark.slow
 def test_delays_that_follow_the_pose_are_offered_where_frequencies_differ():
     from flex_robot_sim.analysis.mode_table import ModeTable
 
@@ -131,6 +133,7 @@ def test_sure_frequency_needs_no_more_than_zv():
     assert found[best].added_time <= of_kind('zv', 3.0, 0.01).duration * 1.2
 
 
+@pytest.mark.slow
 def test_unsure_frequency_needs_more():
     (sure, few), (unsure, many) = (compared([case(3.0)], off) for off in (0.01, 0.3))
     assert unsure[many].added_time > 1.5 * sure[few].added_time

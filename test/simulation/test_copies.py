@@ -125,6 +125,7 @@ def expect_continuation(sim, way, steps=23):
         expect_same(sim, other)
 
 
+@pytest.mark.long(after=4)
 @pytest.mark.parametrize('way', WAYS)
 @pytest.mark.parametrize('seed', range(2))
 def test_a_copy_of_a_random_arm_continues_bit_for_bit(seed, way):
@@ -134,6 +135,7 @@ def test_a_copy_of_a_random_arm_continues_bit_for_bit(seed, way):
     expect_continuation(sim, way)
 
 
+@pytest.mark.long(after=8)
 @pytest.mark.parametrize('way', WAYS)
 @pytest.mark.parametrize(
     'scheme, h',

@@ -114,7 +114,7 @@ def test_a_servo_pulls_as_its_gains_say():
     assert simulation.velocity == pytest.approx(speed, rel=1e-12)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_wrench_at_rest_balances_the_weight():
     simulation = at_rest()
     moment, force = np.split(simulation.wrench('waist'), 2)

@@ -151,6 +151,7 @@ def test_when_workers_or_scheduler_die_it_ends_with_what_is_kept(
     )
 
 
+@pytest.mark.long
 def test_a_function_that_fails_or_cannot_be_sent_is_reported_as_elsewhere(
     address, workers, tmp_path, monkeypatch
 ):

@@ -290,6 +290,7 @@ def on_a_full_disk(most, words):
     )
 
 
+@pytest.mark.long
 def test_a_disk_that_fills_is_one_line_and_it_goes_on(tmp_path, capsys):
     words = sweep_words(tmp_path / 'runs', payload='even:0,0.5,40')
     done = on_a_full_disk(3000, words)
@@ -310,6 +311,7 @@ def test_a_disk_that_fills_is_one_line_and_it_goes_on(tmp_path, capsys):
     )
 
 
+@pytest.mark.long
 def test_a_disk_that_fills_with_parquet_is_the_same_line(tmp_path, capsys):
     pytest.importorskip('pyarrow', reason='pip install pyarrow')
     runs = tmp_path / 'runs'
@@ -468,6 +470,7 @@ def test_ctrl_c_just_after_a_run_is_written_counts_it(tmp_path, monkeypatch, cap
     )
 
 
+@pytest.mark.long(after=1)
 @pytest.mark.parametrize('times', [1, 2, 3])
 def test_ctrl_c_ends_with_what_is_kept(tmp_path, times):
     words = sweep_words(tmp_path / 'runs', payload='uniform:0,1')

@@ -230,6 +230,7 @@ def test_the_file_opened_by_a_browser_leads_to_the_page(browsers, monkeypatch): 
         assert browser.driver.current_url == f'{page.address}/'
 
 
+@pytest.mark.long
 def test_a_port_in_use_is_a_one_line_error(view):
     _, address = view('single_link')
     port = address.partition('/?')[0].rpartition(':')[2]

@@ -47,6 +47,7 @@ def test_a_log_takes_the_signals_of_a_program(foreign):
     np.testing.assert_allclose(log.columns['arm/root'].values, DECAY, rtol=1e-12, atol=1e-15)
 
 
+@pytest.mark.long(after=4)
 def test_a_shaper_finds_the_frequency_in_a_file_of_a_program(foreign, capsys):
     assert main(['shape', '--log', str(foreign[0]), '--column', 'ax', '--json']) == 0
     mode = json.loads(capsys.readouterr().out)['resonances'][0]
@@ -95,6 +96,7 @@ def write_mcap(path, times, signals):
     write_joint_states(path, times, {'/joint_states': joints, '/strain': strain})
 
 
+@pytest.mark.long(after=1)
 @pytest.mark.slow
 @pytest.mark.parametrize('name', ['run.csv', 'run.mcap'])
 def test_a_fit_to_a_file_of_a_program_finds_EI(name, tmp_path, capsys):

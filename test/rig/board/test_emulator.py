@@ -340,6 +340,7 @@ def error_line(*words):
     return err
 
 
+@pytest.mark.long(after=1)
 @pytest.mark.parametrize(
     'text, message',
     [
@@ -355,6 +356,7 @@ def test_invalid_parts_are_one_line(tmp_path, text, message):
     assert f'{file}: ' in err and message in err
 
 
+@pytest.mark.long(after=2)
 @pytest.mark.parametrize(
     'words, message',
     [

@@ -240,6 +240,7 @@ def emulated_port(emulator, tmp_path):
         yield emulated.link
 
 
+@pytest.mark.long
 def test_the_suite_finds_the_board_at_its_port(emulated_port):
     pytest_here = [sys.executable, '-m', 'pytest', '-q', '-p', 'no:cacheprovider', __file__]
     chosen = '-k', 'at_a_port and (says_who or motors_stop)'

@@ -270,6 +270,7 @@ def test_a_long_gap_keeps_the_covariance_finite_and_positive(arm):
     assert values.min() > -1e-12 * values.max()
 
 
+@pytest.mark.long(after=1)
 @pytest.mark.parametrize(
     'modes', ['bending_y="3"', 'bending_y="4"', 'bending_y="8"', 'segments="2" bending_y="2"']
 )
