@@ -113,6 +113,22 @@ def _refuse_accelerations(arm, motion):
                 )
 
 
+def refuse_accelerations_of_samples(arm: ArmModel, positions: np.ndarray, period: float) -> None:
+    """Raise SettingError if samples (k, joints) [rad, m] of a period [s] exceed accelerations."""
+    limits = np.maximum(acceleration_limits(arm), deceleration_limits(arm))
+    if not np.isfinite(limits).any():
+        return
+    found = np.abs(np.diff(positions, 2, axis=0)) / period**2
+    beyond = found > ACCELERATION_MARGIN * limits
+    if beyond.any():
+        k, j = np.argwhere(beyond)[0]
+        raise SettingError(
+            f'shaped by pose, the trajectory accelerates "{arm.joint_names[j]}" at '
+            f'{found[k, j]:.6g} after {(k + 1) * period:.6g} s, more than its {limits[j]:.6g} '
+            f'{arm.units[j]}/s2: give it more time'
+        )
+
+
 def _refuse_jerks(arm, motion):
     limits = jerk_limits(arm)
     jerks = motion.max_jerks(ACCELERATION_MARGIN * limits)

@@ -13,14 +13,13 @@ TYPE_CHECKING = False  # True for static tools, as `typing` has it
 if TYPE_CHECKING:
     from flex_robot_sim.shaping.impulses import Shaper
     from flex_robot_sim.shaping.online_shaper import OnlineShaper
+    from flex_robot_sim.shaping.path_accuracy import path_error
     from flex_robot_sim.shaping.recommendation import Recommendation, recommend
     from flex_robot_sim.shaping.sampled_positions import ShapedPositions
     from flex_robot_sim.shaping.shaped_samples import shaped_motion
-    from flex_robot_sim.shaping.shaper_design import (
-        ShaperSpecification,
-        design_for_arm,
-        design_for_pose,
-    )
+    from flex_robot_sim.shaping.shaper_design import design_for_arm, design_for_pose
+    from flex_robot_sim.shaping.shaper_source import shaper_for
+    from flex_robot_sim.shaping.shaper_specification import ShaperSpecification
     from flex_robot_sim.shaping.specified_insensitivity import Band, si
     from flex_robot_sim.shaping.textbook_shapers import ei, ei2, zv, zvd, zvdd
 
@@ -35,8 +34,10 @@ __all__ = [
     'design_for_pose',
     'ei',
     'ei2',
+    'path_error',
     'recommend',
     'shaped_motion',
+    'shaper_for',
     'si',
     'zv',
     'zvd',
@@ -49,10 +50,13 @@ if not TYPE_CHECKING:
         {
             'shaping.impulses': ('Shaper',),
             'shaping.online_shaper': ('OnlineShaper',),
+            'shaping.path_accuracy': ('path_error',),
             'shaping.recommendation': ('Recommendation', 'recommend'),
             'shaping.sampled_positions': ('ShapedPositions',),
             'shaping.shaped_samples': ('shaped_motion',),
-            'shaping.shaper_design': ('ShaperSpecification', 'design_for_arm', 'design_for_pose'),
+            'shaping.shaper_design': ('design_for_arm', 'design_for_pose'),
+            'shaping.shaper_source': ('shaper_for',),
+            'shaping.shaper_specification': ('ShaperSpecification',),
             'shaping.specified_insensitivity': ('Band', 'si'),
             'shaping.textbook_shapers': ('ei', 'ei2', 'zv', 'zvd', 'zvdd'),
         },

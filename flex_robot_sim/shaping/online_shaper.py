@@ -2,8 +2,9 @@
 Online shaper: shapes set points one by one, with delays that may follow the pose.
 
 A step is one compiled call without allocation. The shaped set points stay in the range of the
-received ones, and end exactly at the last one. They have no step where those have none.
-A PoseDependentShaper does the same to a motion that is known ahead.
+received ones, and end exactly at the last one. They have no step where those have none. With
+velocity limits, they keep these limits. A PoseDependentShaper does the same to a motion that is
+known ahead.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from flex_robot_sim.shaping.impulses import NONE, Shaper
 from flex_robot_sim.shaping.poles import check_mode, check_period
 from flex_robot_sim.shaping.sampled_positions import checked_samples
 from flex_robot_sim.shaping.shaper_stages import ShaperStage
+from flex_robot_sim.shaping.velocity_limiter import limiter_for
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.serialization import Serializable, writable
 
@@ -56,6 +58,7 @@ class OnlineShaper(Serializable):
         shaper: Shaper = NONE,
         table: ModeTable | None = None,
         stages: Iterable[ShaperStage] = (),
+        velocity_limits: ArrayLike | None = None,
     ) -> None:
         """
         Allocate the ring buffer and the tables.
@@ -63,6 +66,8 @@ class OnlineShaper(Serializable):
         :param joints: number of joints; period: of the samples [s].
         :param shaper: Shaper with constant delays, before the stages.
         :param stages: [ShaperStage] of `shaper_stages.stages_of`, and their ModeTable.
+        :param velocity_limits: (joints,) [rad/s, m/s]; where a joint would exceed its limit, all
+            joints are delayed. Default: no limits.
         """
         check_period(period)
         joints = whole('joints', joints)
@@ -96,6 +101,9 @@ class OnlineShaper(Serializable):
         for i, stage in enumerate(stages):
             cycles[i, : stage.cycles.size] = stage.cycles
             amplitude[i, : stage.cycles.size] = stage.amplitudes
+        self._limiter = limiter_for(velocity_limits, joints, period, self.duration)
+        if self._limiter is not None:
+            self.position = self._limiter.position
         self._arrays = kernel.ShaperArrays(
             np.array([float(period)]),
             np.asarray(delays, int),
@@ -116,7 +124,7 @@ class OnlineShaper(Serializable):
             np.zeros((s, count)),
             np.zeros((s, count)),
             np.zeros((s, max_impulses), int),
-            self.position,
+            self.position if self._limiter is None else np.zeros(joints),
             np.zeros((3, joints)),
             np.zeros(s),
         )
@@ -130,7 +138,9 @@ class OnlineShaper(Serializable):
         self._arrays = kernel.ShaperArrays(*map(writable, self._arrays))
         self._frequencies = PoseTable(*map(writable, self._frequencies))
         self._state = kernel.ShaperState(*map(writable, self._state))
-        self.position = self._state.output  # one array, written by each step
+        # one array, written by each step
+        limiter = self._limiter
+        self.position = self._state.output if limiter is None else limiter.position
 
     @property
     def frequencies(self) -> np.ndarray:
@@ -149,6 +159,8 @@ class OnlineShaper(Serializable):
             raise SettingError(f'a shaper starts at {self.joints} finite positions, one per joint')
         self._state.ticks[0] = kernel.EMPTY
         kernel.shaper_tick(self._arrays, self._frequencies, self._state, position)
+        if self._limiter is not None:
+            self._limiter.reset(position)
         self._sample[:], self.velocity[:] = position, 0.0
 
     def step(self, target: Sequence[float] | np.ndarray) -> np.ndarray:
@@ -181,6 +193,11 @@ class OnlineShaper(Serializable):
         is_first = state.ticks[0] == kernel.EMPTY
         self._previous[:] = self.position
         kernel.shaper_tick(self._arrays, self._frequencies, state, self._sample)
+        if self._limiter is not None:
+            if is_first:
+                self._limiter.reset(state.output)
+            else:
+                self._limiter.step(state.output)
         if not is_first:
             np.subtract(self.position, self._previous, out=self.velocity)
             self.velocity /= self.period
@@ -190,13 +207,21 @@ class OnlineShaper(Serializable):
         """Shape set points (k, joints) [rad, m] until they arrive at the last one: (m, joints)."""
         samples = checked_samples(samples)
         out = [self.step(sample).copy() for sample in samples]
-        for _ in range(
-            math.ceil(self.duration / self.period) + SPARE_SAMPLES * (1 + len(self._arrays.cycles))
-        ):
-            if self.is_settled:
-                break
+        count = len(out) + math.ceil(self.duration / self.period)
+        count += SPARE_SAMPLES * (1 + len(self._arrays.cycles))
+        while not self.is_settled and (len(out) < count or self._is_delayed):
             out.append(self.step(samples[-1]).copy())
+            if len(out) > count + MAX_SAMPLES:
+                raise SettingError(
+                    f'within the velocity limits, the set points take {MAX_SAMPLES} samples more: '
+                    'give limits that suit them'
+                )
         return np.array(out)
+
+    @property
+    def _is_delayed(self):
+        """Whether velocity limits delay the output."""
+        return self._limiter is not None and self._limiter.delay > 0.0
 
 
 class PoseDependentShaper:

@@ -22,7 +22,11 @@ from flex_robot_sim.analysis.statics import equilibrium
 from flex_robot_sim.model.arguments import array_or_nan, expect_arm, expect_kind, number_or_nan
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.shaping.linear_moves import LinearMoves, ModeCase
-from flex_robot_sim.shaping.shaper_comparison import ShaperCandidate, compare_shapers
+from flex_robot_sim.shaping.shaper_comparison import (
+    DEFAULT_ALLOWED_M,
+    ShaperCandidate,
+    compare_shapers,
+)
 from flex_robot_sim.shaping.shaper_stages import ShaperStage, StageDesign, stages_of
 from flex_robot_sim.shaping.validation_moves import ValidationMoves, pairs_between, pairs_in_range
 from flex_robot_sim.util.exceptions import SettingError, shortened
@@ -31,7 +35,6 @@ from flex_robot_sim.util.summary import summarized
 DEFAULT_POSES = 6  # number of poses if none are given
 PATH_POSES = 3  # number of poses of a single move
 DEFAULT_UNCERTAINTY = 0.1  # relative error of model frequencies
-DEFAULT_ALLOWED_M = 5e-4  # distance of the tool that counts as rest
 DEFAULT_ACCELERATION = 1.0  # of the tool in small motions about a pose             [m/s2]
 WEAK_SHARE = 0.03  # share of the largest vibration that weighted designs include
 MAX_WEAK_MODES = 4
@@ -238,6 +241,18 @@ def following(
     count: int | None = None,
 ) -> tuple[mode_table.ModeTable, list[ShaperStage]]:
     """ModeTable and stages of a StageDesign, for payloads of which any may be the real one."""
+    tables = mode_tables(arm, payloads, gains, progress, count)
+    return tables[0], stages_of(tables, *design)
+
+
+def mode_tables(
+    arm: ArmModel,
+    payloads: Sequence[tuple | None] = (None,),
+    gains: tuple[ArrayLike, ArrayLike] | None = None,
+    progress: Callable[[int, int], object] | None = None,
+    count: int | None = None,
+) -> list[mode_table.ModeTable]:
+    """Return the ModeTables of all payloads, over the same poses."""
     tables: list[mode_table.ModeTable] = []
     for payload in tuple(payloads) or (None,):
         tables.append(
@@ -250,7 +265,7 @@ def following(
                 count=count,
             )
         )
-    return tables[0], stages_of(tables, *design)
+    return tables
 
 
 def slow_servo_diagnosis(

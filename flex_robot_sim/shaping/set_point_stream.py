@@ -17,7 +17,7 @@ from flex_robot_sim.motion.limits import rate_limits
 from flex_robot_sim.motion.trajectory import joint_rows
 from flex_robot_sim.shaping.online_shaper import MAX_SET_POINT
 from flex_robot_sim.shaping.shaped_reference import ShapedReference
-from flex_robot_sim.shaping.shaper_design import ShaperSpecification
+from flex_robot_sim.shaping.shaper_specification import ShaperSpecification
 from flex_robot_sim.util.exceptions import SettingError
 
 MAX_INTERVAL_S = 0.25  # longest time between two set points for interpolation           [s]

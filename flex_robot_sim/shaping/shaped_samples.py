@@ -1,5 +1,5 @@
 """
-Shaped motions: sampled set points and Motions, and how far they leave the path of the tool.
+Shaped motions: sampled set points and Motions.
 
 They end exactly where the motion ends, later by the duration of the shaper.
 """
@@ -12,16 +12,12 @@ from math import comb
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flex_robot_sim.analysis.jacobians import pose
-from flex_robot_sim.analysis.joint_space_inertia import rigid_moves
-from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.motion.joint_motion import Motion, rest
 from flex_robot_sim.shaping.impulses import Shaper
 from flex_robot_sim.shaping.sampled_positions import checked_samples, convolved_samples
 from flex_robot_sim.util.exceptions import SettingError, shortened
 
 SAME_TIME = 1e-12  # distance over the duration: closer knots are merged
-MAX_PATH_SAMPLES = 150  # samples of each path in `path_deviation`
 
 
 def shaped_samples(shaper: Shaper, samples: ArrayLike, period: float) -> np.ndarray:
@@ -152,35 +148,3 @@ def appended(old: Motion | None, new: Motion, cut: float, shift: float, since: f
         pieces[0] = rest(pieces[1][0])
     times = [shift + time for time in new.knots[1:]]
     return Motion([*knots, cut, *times], [*pieces, *new.pieces[1:]])
-
-
-def path_deviation(arm: ArmModel, shaped: np.ndarray, path: np.ndarray) -> float:
-    """
-    Largest distance of the tool from its path [m], at any time, with the links undeformed.
-
-    Each sample of the shaped motion is compared with the nearest place on the path, which is a
-    polygon through its own samples.
-
-    :param shaped: joint positions (k, joints) of the shaped motion [rad, m].
-    :param path: joint positions (m, joints) along the unshaped motion [rad, m].
-    """
-    moves = rigid_moves(arm)
-    points, corners = (
-        np.array(
-            [
-                pose(arm, moves @ rows[k], link=arm.tool)[:3, 3]
-                for k in np.linspace(0, len(rows) - 1, min(len(rows), MAX_PATH_SAMPLES))
-                .round()
-                .astype(int)
-            ]
-        )
-        for rows in (shaped, path)
-    )
-    if len(corners) == 1:
-        return float(np.linalg.norm(points - corners, axis=1).max())
-    starts, edges = corners[:-1], np.diff(corners, axis=0)
-    squares = np.maximum((edges**2).sum(axis=1), 1e-300)
-    # the nearest place on each edge to each point
-    shares = np.clip(((points[:, None] - starts) * edges).sum(axis=2) / squares, 0.0, 1.0)
-    distances = np.linalg.norm(points[:, None] - starts - shares[:, :, None] * edges, axis=2)
-    return float(distances.min(axis=1).max())

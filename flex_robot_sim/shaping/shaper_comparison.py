@@ -40,6 +40,7 @@ MIN_TARGET = 0.1  # over the allowed vibration
 ROUNDING = 1.01  # some shapers use the whole allowance
 MIN_FREQUENCY_SPREAD = 1.05  # ratio of frequencies above which delays may follow the pose
 FIRST_MODE_KINDS = 'zv', 'zvd', 'ei'
+DEFAULT_ALLOWED_M = 5e-4  # distance of the tool that counts as rest
 
 
 @summarized
@@ -83,7 +84,7 @@ def compare_shapers(
     cases: Sequence[ModeCase],
     moves: Moves,
     uncertainty: float = 0.1,
-    allowed_vibration: float = 5e-4,
+    allowed_vibration: float = DEFAULT_ALLOWED_M,
     fixed: bool = False,
     conditions: Sequence[ModeCase] = (),
 ) -> tuple[list[ShaperCandidate], int]:

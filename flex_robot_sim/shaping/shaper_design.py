@@ -7,9 +7,7 @@ Shaper design: the shaper of an arm, of modes, or of the settings of a joint con
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,12 +16,17 @@ from flex_robot_sim.analysis import mode_table
 from flex_robot_sim.analysis.joint_space_inertia import poses_within
 from flex_robot_sim.model.arguments import array_or_nan, checked, expect_arm, expect_one_of
 from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.motion.limits import rate_limits
 from flex_robot_sim.shaping import impulses
 from flex_robot_sim.shaping.linear_moves import LinearMoves, ModeCase
 from flex_robot_sim.shaping.online_shaper import OnlineShaper
 from flex_robot_sim.shaping.poles import check_mode
-from flex_robot_sim.shaping.sampled_positions import ShapedPositions, checked_times, extended_times
-from flex_robot_sim.shaping.shaper_comparison import compare_shapers
+from flex_robot_sim.shaping.shaper_comparison import (
+    DEFAULT_ALLOWED_M,
+    ShaperCandidate,
+    compare_shapers,
+)
+from flex_robot_sim.shaping.shaper_specification import CoveredBand, ShaperSpecification
 from flex_robot_sim.shaping.shaper_stages import StageDesign, stages_of
 from flex_robot_sim.shaping.specified_insensitivity import for_modes
 from flex_robot_sim.util.exceptions import SettingError, shortened
@@ -31,7 +34,6 @@ from flex_robot_sim.util.exceptions import SettingError, shortened
 STEP_RESPONSE = 2.0  # vibration after a step of acceleration, over its static deflection
 MODEL_UNCERTAINTY = 0.1  # relative error of given frequencies
 MODE_POSES = 6  # number of poses for the shares of modes
-MAX_CYCLES_PER_SAMPLE = 0.49  # highest mode that a sampled shaper can cancel
 DEFAULT_SET_POINT_PERIOD_S = 1e-3  # [s]
 
 
@@ -97,79 +99,6 @@ def table_of_pose(
     return mode_table.ModeTable(
         (), (), modes.frequencies[None, :count], modes.ratios[None, :count]
     )
-
-
-class ShaperSpecification(NamedTuple):
-    """
-    A designed shaper: impulses with constant delays, then stages that follow the pose.
-
-    Example::
-
-        shaper = frs.shaping.design_for_arm(frs.load('single_link'), kind='zvd')
-        times = np.arange(0.0, 0.5, 1e-3)
-        shaped = shaper.shape(times, times[:, None])
-    """
-
-    name: str
-    shaper: impulses.Shaper = impulses.NONE
-    table: mode_table.ModeTable | None = None
-    stages: tuple = ()
-    modes: tuple[mode_table.PoseModes, ...] = ()  # of the arm in some poses; (): unknown
-
-    def for_samples(self, period: float) -> tuple[ShaperSpecification, str]:
-        """
-        Return the specification for a sample period [s], and a line about omitted modes, or ''.
-
-        Modes that are too fast for the samples are omitted if their share of the vibration at the
-        tool is negligible; SettingError if it is not.
-        """
-        limit = MAX_CYCLES_PER_SAMPLE / period
-        fastest = max((stage.frequencies.max() for stage in self.stages), default=0.0)
-        if fastest <= limit or not self.modes:
-            return self, ''
-        share = max(
-            (
-                share
-                for pose in self.modes
-                for frequency, share in zip(pose.frequencies, pose.shares)
-                if frequency > limit
-            ),
-            default=0.0,
-        )
-        if share >= mode_table.SHARE:
-            raise SettingError(
-                f'modes up to {fastest:.3g} Hz have {share:.0%} of the vibration at the tool, too '
-                f'fast for {1 / period:g} set points a second: set stream_rate to '
-                f'{math.ceil(fastest / MAX_CYCLES_PER_SAMPLE):g} Hz or more, if the driver takes '
-                'so many'
-            )
-        slow = tuple(
-            stage._replace(frequencies=np.minimum(stage.frequencies, limit))
-            for stage in self.stages
-            if stage.frequencies.min() <= limit
-        )
-        line = (
-            f'modes from {limit:.3g} to {fastest:.3g} Hz are left out: too fast for '
-            f'{1 / period:g} set points a second, they have at most {share:.1%} of the '
-            'vibration at the tool'
-        )
-        return self._replace(stages=slow, table=self.table if slow else None), line
-
-    def shape(self, times: ArrayLike, positions: ArrayLike) -> ShapedPositions:
-        """
-        Shape sampled positions of the arm; the result is longer by the duration of the shaper.
-
-        :param times: evenly spaced (k,) [s]; positions: (k, joints) [rad, m].
-        """
-        period, samples = checked_times(times, positions)
-        shaped = self.online(samples.shape[1], period).run(samples)
-        return ShapedPositions(extended_times(times, period, len(shaped)), shaped)
-
-    def online(self, joints: int, period: float, copies: int = 1) -> OnlineShaper:
-        """Return the OnlineShaper for `copies` sets of all joints, the pose first; period [s]."""
-        return OnlineShaper(
-            copies * joints, period, shaper=self.shaper, table=self.table, stages=self.stages
-        )
 
 
 def design_for_modes(
@@ -242,6 +171,9 @@ def design_for_arm(
     masses: Sequence[float] = (),
     gains: tuple[ArrayLike, ArrayLike] | None = None,
     progress: Callable[[int, int], object] | None = None,
+    uncertainty: float = MODEL_UNCERTAINTY,
+    allowed_vibration: float = DEFAULT_ALLOWED_M,
+    fixed: bool = False,
 ) -> ShaperSpecification:
     """
     Return the ShaperSpecification for the modes of an arm, whose delays follow the pose.
@@ -254,6 +186,9 @@ def design_for_arm(
     :param gains: (stiffness, damping) of the servo of the joints [N m/rad, N m s/rad; N/m, N s/m];
         None: the joints are locked.
     :param progress: function of the number of finished poses and of all poses.
+    :param uncertainty: relative error of the frequencies, for 'auto'.
+    :param allowed_vibration: distance of the tool that counts as rest [m], for 'auto'.
+    :param fixed: whether the delays must be the same in all poses, for 'auto'.
 
     Example::
 
@@ -265,7 +200,7 @@ def design_for_arm(
     """
     expect_arm(arm)
     # imports the simulation, which a joint controller does not need
-    from flex_robot_sim.shaping.recommendation import following, recommend
+    from flex_robot_sim.shaping.recommendation import recommend
 
     expect_one_of('kind', kind, (impulses.NO_SHAPER, impulses.AUTO, *impulses.KINDS))
     if kind == impulses.NO_SHAPER:
@@ -274,17 +209,73 @@ def design_for_arm(
     if checked_masses.ndim != 1 or not np.isfinite(checked_masses).all():
         raise SettingError(f'masses = {shortened(repr(masses), 60)} must be finite numbers [kg]')
     payloads = tuple((arm.tool, mass) for mass in checked_masses.tolist()) or (None,)
-    design, name = StageDesign(kind, 0.05), f'{kind} by pose'
-    if kind == impulses.AUTO:
-        recommendation = recommend(arm, payloads=payloads, gains=gains)
-        recommendation.refuse_none(arm)
-        design, name = recommendation.choice.design, recommendation.choice.name
-        if design is None:
-            return ShaperSpecification(name, recommendation.choice.shaper)
-    table, stages = following(arm, design, payloads, gains, progress)
-    modes = tuple(
-        mode_table.excited_modes(mode_table.loaded(arm, payload), pose, gains)
-        for payload in payloads
-        for pose in poses_within(arm, MODE_POSES)
+    if kind != impulses.AUTO:
+        candidate = ShaperCandidate(impulses.NONE.renamed(kind), design=StageDesign(kind, 0.05))
+        return specification_of(arm, candidate, (), payloads, gains, 0.0, progress)
+    found = recommend(
+        arm,
+        payloads=payloads,
+        gains=gains,
+        uncertainty=uncertainty,
+        allowed_vibration=allowed_vibration,
+        fixed=fixed,
     )
-    return ShaperSpecification(name, table=table, stages=tuple(stages), modes=modes)
+    found.refuse_none(arm)
+    return specification_of(arm, found.choice, found.cases, payloads, gains, uncertainty, progress)
+
+
+def specification_of(
+    arm: ArmModel,
+    candidate: ShaperCandidate,
+    cases: Sequence[ModeCase],
+    payloads: Sequence[tuple | None] = (None,),
+    gains: tuple[ArrayLike, ArrayLike] | None = None,
+    uncertainty: float = 0.0,
+    progress: Callable[[int, int], object] | None = None,
+    tables: Sequence[mode_table.ModeTable] = (),
+) -> ShaperSpecification:
+    """
+    Return the ShaperSpecification of a ShaperCandidate for an arm; by pose, it takes seconds.
+
+    :param cases: [ModeCase] that the candidate is designed for.
+    :param payloads: possible payloads; gains: of the servo. Both as of `recommend`.
+    :param uncertainty: relative error of the frequencies of the design.
+    :param progress: function of the number of finished poses and of all poses.
+    :param tables: of `mode_tables`, if they are known.
+    """
+    from flex_robot_sim.shaping.recommendation import mode_tables  # imports the simulation
+
+    rows = [*cases]
+    parts = ShaperSpecification(candidate.name, candidate.shaper, velocity_limits=rate_limits(arm))
+    if candidate.design is not None:
+        tables = tables or mode_tables(arm, payloads, gains, progress)
+        stages = stages_of(tables, *candidate.design)
+        modes = tuple(
+            mode_table.excited_modes(mode_table.loaded(arm, payload), pose, gains)
+            for payload in tuple(payloads) or (None,)
+            for pose in poses_within(arm, MODE_POSES)
+        )
+        parts = parts._replace(
+            shaper=impulses.NONE, table=tables[0], stages=tuple(stages), modes=modes
+        )
+        rows += [
+            ModeCase(*row, np.zeros(0))
+            for table in tables
+            for row in zip(table.frequencies, table.ratios)
+        ]
+    return parts._replace(bands=covered_bands(rows, uncertainty))
+
+
+def covered_bands(cases: Sequence[ModeCase], uncertainty: float) -> tuple[CoveredBand, ...]:
+    """Return the CoveredBands of the modes in all ModeCases, for an error of the frequencies."""
+    count = min((case.frequencies.size for case in cases), default=0)
+    frequencies = np.array([case.frequencies[:count] for case in cases]).reshape(-1, count)
+    ratios = np.array([case.ratios[:count] for case in cases]).reshape(-1, count)
+    return tuple(
+        CoveredBand(
+            float((1 - uncertainty) * column.min()),
+            float((1 + uncertainty) * column.max()),
+            float(ratio),
+        )
+        for column, ratio in zip(frequencies.T, ratios.T.mean(axis=1))
+    )

@@ -1,6 +1,7 @@
 """A designed shaper as one file: what `flexsim shape --output` writes and the node reads."""
 
 import json
+import math
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import numpy as np
 
 from flex_robot_sim.analysis.mode_table import ModeTable
 from flex_robot_sim.shaping.impulses import merged_impulses
-from flex_robot_sim.shaping.shaper_design import ShaperSpecification
+from flex_robot_sim.shaping.shaper_specification import CoveredBand, ShaperSpecification
 from flex_robot_sim.shaping.shaper_stages import ShaperStage
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.files import checksum, open_atomic, read_bytes
@@ -47,6 +48,14 @@ def write_shaper(
             'frequencies': table.frequencies.tolist(),
             'ratios': table.ratios.tolist(),
         }
+    if specification.bands:
+        tree['bands'] = [list(band) for band in specification.bands]
+    if specification.velocity_limits is not None:
+        # JSON has no infinity
+        tree['velocity_limits'] = [
+            limit if math.isfinite(limit) else None
+            for limit in specification.velocity_limits.tolist()
+        ]
     try:
         with open_atomic(path, 'w', encoding='utf-8') as file:
             json.dump({**tree, 'crc32': checksum(tree)}, file)
@@ -79,7 +88,8 @@ def read_shaper(path: str | Path, joints: Sequence[str] | None = None) -> Shaper
         raise SettingError(
             f'{path}: is damaged. Write it again by flexsim shape --output'
         ) from error
-    if specification.stages and joints is not None and list(joints) != tree['joints']:
+    is_for_joints = specification.stages or specification.velocity_limits is not None
+    if is_for_joints and joints is not None and list(joints) != tree['joints']:
         raise SettingError(
             f'{path}: is for {tree["robot"]} with the joints '
             f'{", ".join(map(str, tree["joints"]))}, not for '
@@ -122,7 +132,15 @@ def _specification(tree):
             raise ValueError
     if min([*shaper.amplitudes, *(a for stage in stages for a in stage.amplitudes)]) <= 0.0:
         raise ValueError
-    return ShaperSpecification(str(tree['name']), shaper, table, stages)
+    limits = tree.get('velocity_limits')
+    if limits is not None:
+        limits = np.array([np.inf if limit is None else float(limit) for limit in limits])
+        if limits.shape != (len(tree['joints']),) or not (limits > 0.0).all():
+            raise ValueError
+    bands = tuple(CoveredBand(*_numbers(band).tolist()) for band in tree.get('bands', ()))
+    return ShaperSpecification(
+        str(tree['name']), shaper, table, stages, velocity_limits=limits, bands=bands
+    )
 
 
 def _numbers(values):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from flex_robot_sim.motion.limits import (
     deceleration_limits,
     jerk_limits,
     rate_limits,
+    refuse_accelerations_of_samples,
     refuse_beyond_stops,
     refuse_curve_beyond_limits,
     refuse_curve_beyond_stops_and_velocities,
@@ -31,7 +32,8 @@ from flex_robot_sim.motion.trajectory import Interpolation, Trajectory, joint_ro
 from flex_robot_sim.shaping import shaped_samples
 from flex_robot_sim.shaping.impulses import Shaper
 from flex_robot_sim.shaping.online_shaper import GRID, PoseDependentShaper
-from flex_robot_sim.shaping.shaper_design import ShaperSpecification
+from flex_robot_sim.shaping.path_accuracy import MAX_PATH_SAMPLES, path_deviation
+from flex_robot_sim.shaping.shaper_specification import ShaperSpecification
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.summary import summarized
 
@@ -68,11 +70,12 @@ class _ShaperState:
     shaper: Shaper | PoseDependentShaper  # the latter at the time `now`
     order: int  # highest derivative of the points: 0, 1 or 2
     now: float  # time of the last change                                       [s]
+    rest: float = -np.inf  # of a shaper by pose within velocity limits, if known        [s]
 
     @property
     def end(self):
         """Time at which the outgoing motion is at rest [s]."""
-        return self.motion.end + self.shaper.duration
+        return max(self.motion.end + self.shaper.duration, self.rest)
 
 
 class TrajectoryShaper:
@@ -171,7 +174,7 @@ class TrajectoryShaper:
                 name for name in old.commanded_joints if name not in commanded_joints
             )
         state = _ShaperState(joints, commanded_joints, motion, shaper, order, now)
-        return self._points(state, cut if old is None else now)
+        return self._points(state, cut if old is None else now, is_stop)
 
     def stopped(self, now: float) -> ShapedTrajectory:
         """Shape a stop of the moving joints from `now` on [s]; SettingError if none moves."""
@@ -211,13 +214,13 @@ class TrajectoryShaper:
         if state.shaper.duration == 0.0:
             return 0.0
         motion = state.motion
-        even_times = np.linspace(motion.knots[0], motion.end, shaped_samples.MAX_PATH_SAMPLES)
+        even_times = np.linspace(motion.knots[0], motion.end, MAX_PATH_SAMPLES)
         times = np.unique([*motion.knots, *even_times])
         path = motion.samples(times)[:, 0]
         columns = [state.joints.index(name) for name in shaped.names]
         rows = np.tile(path[-1], (len(shaped.times), 1))
         rows[:, columns] = shaped.positions
-        return shaped_samples.path_deviation(self._arm, rows, path)
+        return path_deviation(self._arm, rows, path)
 
     def keep(self, shaped: ShapedTrajectory) -> None:
         """Make a shaped trajectory the present one."""
@@ -336,14 +339,16 @@ class TrajectoryShaper:
         if isinstance(shaper, Shaper):
             return shaper
         if shaper.stages:
+            assert self._arm is not None  # stages are those of an arm
+            shaper = shaper._replace(velocity_limits=rate_limits(self._arm))
             return PoseDependentShaper(shaper.online(len(start), GRID), start, begin - GRID)
         return shaper.shaper
 
-    def _points(self, state, begin):
+    def _points(self, state, begin, is_stop):
         """Points of the shaped motion from `begin` on."""
         columns = [state.joints.index(name) for name in state.commanded_joints]
         if isinstance(state.shaper, PoseDependentShaper):
-            return self._points_by_pose(state, columns)
+            return self._points_by_pose(state, columns, is_stop)
         times = self._times(state, begin)
         tables = shaped_samples.sampled(state.shaper, state.motion, times)
         positions, velocities, accelerations = [*tables[: state.order + 1, :, columns]] + [
@@ -359,7 +364,7 @@ class TrajectoryShaper:
             state,
         )
 
-    def _points_by_pose(self, state, columns):
+    def _points_by_pose(self, state, columns, is_stop):
         remaining = state.end - state.shaper.time
         if (
             remaining / self._period + 2 > self._max_points
@@ -371,14 +376,9 @@ class TrajectoryShaper:
             )
         assert self._arm is not None  # stages are those of an arm
         times, positions, rates = state.shaper.run(state.motion)
-        limits = VELOCITY_MARGIN * rate_limits(self._arm)
-        if (np.abs(rates) > limits).any():
-            k, j = np.argwhere(np.abs(rates) > limits)[0]
-            raise SettingError(
-                f'shaped by pose, the trajectory moves "{self._arm.joint_names[j]}" at '
-                f'{abs(rates[k, j]):.6g} after {times[k] - times[0]:.6g} s, faster than its '
-                f'{limits[j] / VELOCITY_MARGIN:.6g} {self._arm.units[j]}/s: give it more time'
-            )
+        if not is_stop:
+            refuse_accelerations_of_samples(self._arm, positions, GRID)
+        state = replace(state, rest=float(times[-1]))
         stride = max(
             1, int(self._period / GRID + 1e-9), math.ceil(self._shortest_period / GRID - 1e-9)
         )

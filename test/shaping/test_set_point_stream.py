@@ -11,11 +11,8 @@ from flex_robot_sim.analysis.mode_table import mode_table
 from flex_robot_sim.motion.reference import Reference
 from flex_robot_sim.motion.trajectory import Trajectory
 from flex_robot_sim.shaping.set_point_stream import SetPointStream
-from flex_robot_sim.shaping.shaper_design import (
-    ShaperSpecification,
-    design_for_arm,
-    design_for_modes,
-)
+from flex_robot_sim.shaping.shaper_design import design_for_arm, design_for_modes
+from flex_robot_sim.shaping.shaper_specification import ShaperSpecification
 from flex_robot_sim.shaping.shaper_stages import stages_of
 from flex_robot_sim.shaping.trajectory_shaper import TrajectoryShaper
 from flex_robot_sim.util.exceptions import SettingError

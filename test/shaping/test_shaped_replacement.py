@@ -11,9 +11,10 @@ import flex_robot_sim as frs
 from flex_robot_sim.analysis.mode_table import PoseModes
 from flex_robot_sim.motion.trajectory import Trajectory
 from flex_robot_sim.shaping.impulses import NONE, of_kind
+from flex_robot_sim.shaping.path_accuracy import path_deviation
 from flex_robot_sim.shaping.set_point_stream import SetPointStream
-from flex_robot_sim.shaping.shaped_samples import path_deviation
-from flex_robot_sim.shaping.shaper_design import ShaperSpecification, design_for_arm
+from flex_robot_sim.shaping.shaper_design import design_for_arm
+from flex_robot_sim.shaping.shaper_specification import ShaperSpecification
 from flex_robot_sim.shaping.shaper_stages import ShaperStage
 from flex_robot_sim.shaping.trajectory_shaper import TrajectoryShaper
 from flex_robot_sim.util.exceptions import SettingError

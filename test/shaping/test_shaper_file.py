@@ -9,8 +9,8 @@ import flex_robot_sim as frs
 from flex_robot_sim import cli
 from flex_robot_sim.analysis.mode_table import mode_table
 from flex_robot_sim.shaping.impulses import of_kind
-from flex_robot_sim.shaping.shaper_design import ShaperSpecification
 from flex_robot_sim.shaping.shaper_file import read_shaper, write_shaper
+from flex_robot_sim.shaping.shaper_specification import ShaperSpecification
 from flex_robot_sim.shaping.shaper_stages import stages_of
 from flex_robot_sim.util.exceptions import SettingError
 
