@@ -5,17 +5,13 @@ from argparse import ArgumentParser, Namespace
 
 import numpy as np
 
-from flex_robot_sim.cli import common
+from flex_robot_sim.cli import common, shape_apply
 from flex_robot_sim.cli.shape_table import as_text, draw, shaper_rows
 from flex_robot_sim.cli.terminal import show_progress
 from flex_robot_sim.util.exceptions import UsageError
 from flex_robot_sim.util.xacro_arguments import xacro_arguments
 
 EXIT_NO_RESONANCE = 1  # exit code
-LOG_DEVIATION_FACTOR = 2.0  # standard deviations of a fitted frequency
-MIN_LOG_UNCERTAINTY = 0.05  # relative, of frequencies from a ring-down or a sweep
-MIN_SPECTRUM_UNCERTAINTY = 0.1  # relative, of frequencies from a spectrum
-DEFAULT_ACCELERATION = 1.0  # of the tool, for a single pose or a recording     [m/s2]
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -24,7 +20,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         'Compare input shapers for a robot or a recording, and recommend the one with which moves '
         'come to rest first. For each shaper, the table lists the time that it adds, the residual '
         'vibration of the tool, the time to rest, and the path error. S-curve, quintic, low-pass '
-        'and ruckig profiles of the same duration follow for comparison.'
+        'and ruckig profiles of the same duration follow for comparison. With --apply, it also '
+        'shapes a trajectory.'
     )
     parser.epilog = (
         'Rule: a shaper meets the constraint if the tool vibrates by at most --allowed after the '
@@ -57,7 +54,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         type=float,
         metavar='M/S2',
         help='largest acceleration of the tool in moves [m/s2] (default: by the joint limits; '
-        f'{DEFAULT_ACCELERATION:g} for a single pose or a recording)',
+        '1 for a single pose or a recording)',
     )
     parser.add_argument(
         '--payload',
@@ -77,7 +74,10 @@ def add_arguments(parser: ArgumentParser) -> None:
         '--log',
         metavar='CSV',
         help='recording of an accelerometer, a gyro, a strain gauge or joint torques, instead of '
-        'a URDF',
+        'a URDF; with --apply, also in addition to it',
+    )
+    parser.add_argument(
+        '--design', metavar='JSON', help='file of --output, for --apply without another comparison'
     )
     parser.add_argument(
         '--column',
@@ -95,9 +95,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         '--uncertainty',
         type=float,
-        help='relative error of the frequencies (default: 0.1; for a recording '
-        f'{LOG_DEVIATION_FACTOR:g} standard deviations, at least {MIN_LOG_UNCERTAINTY:g}, or '
-        f'{MIN_SPECTRUM_UNCERTAINTY:g} without ring-down and sweep)',
+        help='relative error of the frequencies (default: 0.1; for a recording 2 standard '
+        'deviations, at least 0.05, or 0.1 without ring-down and sweep)',
     )
     parser.add_argument(
         '--allowed',
@@ -113,62 +112,96 @@ def add_arguments(parser: ArgumentParser) -> None:
         parser,
         '--output',
         metavar='FILE',
-        help='write the recommended shaper to a file, for design_file of the node shaper',
+        help='write the recommended shaper to a file, for design_file of the node shaper; with '
+        '--apply: write the shaped trajectory',
     )
+    shape_apply.add_arguments(parser)
     common.add_model(parser)
     common.add_json(parser)
 
 
 def run(arguments: Namespace) -> int:
     """Carry out the command."""
-    if (arguments.robot is None) == (arguments.log is None):
-        raise UsageError('give either a URDF or --log CSV.')
+    _check_sources(arguments)
     common.expect_drawable(arguments.plot)
-    if arguments.output:
+    if arguments.apply:
+        arguments.output = shape_apply.output_path(arguments)
+    elif arguments.output:
         common.expect_writable(arguments.output)
-    summary, cases, candidates, best, spectrum = (_from_log if arguments.log else _from_robot)(
-        arguments
-    )
+    arm = _read_robot(arguments) if arguments.robot else None
+    trajectory = shape_apply.read(arguments, arm) if arguments.apply else None
+    if arguments.design:
+        return _apply_design(arguments, arm, trajectory)
+    if arguments.log:
+        summary, cases, candidates, best, spectrum = _from_log(arguments)
+    else:
+        summary, cases, candidates, best, spectrum = _from_robot(arguments, arm)
     if not cases:
         common.print_result(arguments, summary, as_text)
-        source = arguments.log or summary['source']
-        hint = 'It needs no shaper'
-        if arguments.log:
-            hint = (
-                'Record several periods of the vibration at rest after a move or a push, with '
-                'several samples per period'
-            )
-        reason = ', as no link and no joint of it is flexible'
-        if arguments.log or summary['is_flexible']:
-            reason = ''
-        print(
-            f'flexsim shape: {source}: no resonance stands out{reason}. {hint}.', file=sys.stderr
-        )
+        print(f'flexsim shape: {_no_resonance(arguments, summary)}.', file=sys.stderr)
         return EXIT_NO_RESONANCE
     summary['shapers'] = shaper_rows(candidates)
     summary['recommended'] = candidates[best].name
     summary['meets_constraint'] = candidates[best].meets_constraint
     if arguments.output:
-        _write(arguments, summary, candidates[best])
+        specify = _Specifications(arguments, arm, cases, summary['uncertainty'])
+        if trajectory is None:
+            _write(arguments, summary, arm, specify(candidates[best]))
+        else:
+            if arm is not None:
+                _add_path_errors(summary, trajectory, arm, candidates, specify)
+            summary['applied'] = _apply(arguments, arm, trajectory, specify(candidates[best]))
     if arguments.plot:
         draw(arguments.plot, summary, cases, candidates, best, spectrum)
     common.print_result(arguments, summary, as_text)
     return 0
 
 
-def _from_robot(arguments):
-    """Return summary, cases, candidates, row of the best one, and no spectrum, of a model."""
+def _check_sources(arguments):
+    """Raise UsageError unless there is one source, and all options are about it."""
+    if arguments.design:
+        if not arguments.apply:
+            raise UsageError('--design needs a trajectory: give --apply FILE.')
+        if arguments.log:
+            raise UsageError('give either --design JSON or --log CSV.')
+    elif arguments.apply and arguments.log:
+        pass  # a URDF then gives the path of the tool and the limits
+    elif (arguments.robot is None) == (arguments.log is None):
+        raise UsageError('give either a URDF or --log CSV.')
+    if arguments.log is None and (arguments.column or arguments.rate is not None):
+        raise UsageError('--column and --rate are about a --log.')
+
+
+def _read_robot(arguments):
     from flex_robot_sim.cli.common import read_arm
+
+    xacro_arguments(arguments.xacro)
+    with show_progress('reading the robot'):
+        return read_arm(arguments)
+
+
+def _no_resonance(arguments, summary):
+    """Return why there is no recommendation."""
+    source = arguments.log or summary['source']
+    hint = 'It needs no shaper'
+    if arguments.log:
+        hint = (
+            'Record several periods of the vibration at rest after a move or a push, with '
+            'several samples per period'
+        )
+    reason = ', as no link and no joint of it is flexible'
+    if arguments.log or summary['is_flexible']:
+        reason = ''
+    return f'{source}: no resonance stands out{reason}. {hint}'
+
+
+def _from_robot(arguments, arm):
+    """Return summary, cases, candidates, row of the best one, and no spectrum, of a model."""
     from flex_robot_sim.control.servo import servo_line
     from flex_robot_sim.model.arguments import checked
     from flex_robot_sim.motion.limits import refuse_beyond_stops
     from flex_robot_sim.shaping.recommendation import DEFAULT_UNCERTAINTY, recommend
 
-    xacro_arguments(arguments.xacro)
-    if arguments.column or arguments.rate is not None:
-        raise UsageError('--column and --rate are about a --log.')
-    with show_progress('reading the robot'):
-        arm = read_arm(arguments)
     poses = [checked('--pose', pose, arm.joint_names) for pose in arguments.pose]
     move = [checked('--move', pose, arm.joint_names) for pose in arguments.move or ()]
     if poses and move:
@@ -215,27 +248,82 @@ def _from_robot(arguments):
     return summary, cases, candidates, best, None
 
 
-def _write(arguments, summary, candidate):
-    """Write the recommended shaper; a pose-dependent one with its table, which takes long."""
-    from flex_robot_sim.cli.common import read_arm
-    from flex_robot_sim.shaping.impulses import NONE
-    from flex_robot_sim.shaping.recommendation import following
-    from flex_robot_sim.shaping.shaper_design import ShaperSpecification
+def _write(arguments, summary, arm, specification):
     from flex_robot_sim.shaping.shaper_file import write_shaper
 
-    joints, parts = (), ShaperSpecification(candidate.name, candidate.shaper)
-    if not arguments.log:
-        arm = read_arm(arguments)
-        joints = arm.joint_names
-        if candidate.follows:
-            payloads = [common.parse_payload(words, arm.tool) for words in arguments.payload]
+    joints = () if arm is None else arm.joint_names
+    write_shaper(arguments.output, specification, str(summary['source']), joints)
+
+
+class _Specifications:
+    """Makes the ShaperSpecification of a candidate; the table of all poses is computed once."""
+
+    def __init__(self, arguments, arm, cases, uncertainty):
+        self._arguments, self._arm, self._cases = arguments, arm, cases
+        self._uncertainty, self._tables = uncertainty, ()
+        servo = None if arguments.log else _servo(arguments, arm)
+        self._gains = servo and (servo.stiffness, servo.damping)
+
+    def __call__(self, candidate):
+        from flex_robot_sim.motion.limits import rate_limits
+        from flex_robot_sim.shaping.recommendation import mode_tables
+        from flex_robot_sim.shaping.shaper_design import covered_bands, specification_of
+        from flex_robot_sim.shaping.shaper_specification import ShaperSpecification
+
+        arguments, arm = self._arguments, self._arm
+        if arguments.log:
+            return ShaperSpecification(
+                candidate.name,
+                candidate.shaper,
+                velocity_limits=None if arm is None else rate_limits(arm),
+                bands=covered_bands(self._cases, self._uncertainty),
+            )
+        payloads = [common.parse_payload(words, arm.tool) for words in arguments.payload]
+        if candidate.follows and not self._tables:
             with show_progress('computing the modes of all poses'):
-                servo = _servo(arguments, arm)
-                table, stages = following(
-                    arm, candidate.design, payloads, servo and (servo.stiffness, servo.damping)
-                )
-                parts = ShaperSpecification(candidate.name, NONE, table, tuple(stages))
-    write_shaper(arguments.output, parts, str(summary['source']), joints)
+                self._tables = mode_tables(arm, payloads, self._gains)
+        return specification_of(
+            arm,
+            candidate,
+            self._cases,
+            payloads,
+            self._gains,
+            self._uncertainty,
+            tables=self._tables,
+        )
+
+
+def _add_path_errors(summary, trajectory, arm, candidates, specify):
+    """Add the path error of each shaper on the trajectory to its row."""
+    from flex_robot_sim.shaping.path_accuracy import path_error
+
+    with show_progress('computing path errors'):
+        for row, candidate in zip(summary['shapers'], candidates):
+            row['trajectory_path_error'] = None
+            if not candidate.profile and candidate.figures is not None:
+                row['trajectory_path_error'] = path_error(
+                    arm, specify(candidate), times=trajectory.times, positions=trajectory.positions
+                ).error
+
+
+def _apply(arguments, arm, trajectory, specification):
+    with show_progress('shaping the trajectory'):
+        return shape_apply.apply(
+            trajectory, specification, arm, arguments.path_error, arguments.output
+        )
+
+
+def _apply_design(arguments, arm, trajectory):
+    """Shape a trajectory by a shaper file."""
+    from flex_robot_sim.motion.limits import rate_limits
+    from flex_robot_sim.shaping.shaper_file import read_shaper
+
+    specification = read_shaper(arguments.design, trajectory.names)
+    if arm is not None:
+        specification = specification._replace(velocity_limits=rate_limits(arm))
+    applied = _apply(arguments, arm, trajectory, specification)
+    common.print_result(arguments, applied, shape_apply.as_text)
+    return 0
 
 
 def _servo(arguments, arm):
@@ -249,59 +337,32 @@ def _servo(arguments, arm):
 
 def _from_log(arguments):
     """Return summary, cases, candidates, row of the best one, and the spectrum, of a recording."""
-    from flex_robot_sim.analysis.recorded_vibration import recorded_modes
-    from flex_robot_sim.shaping.linear_moves import LinearMoves, ModeCase
-    from flex_robot_sim.shaping.log_checks import check_modes
-    from flex_robot_sim.shaping.recommendation import check_rule
-    from flex_robot_sim.shaping.shaper_comparison import compare_shapers
-    from flex_robot_sim.shaping.vibration_log import read_samples
+    from flex_robot_sim.shaping.log_recommendation import recommend_from_log
+    from flex_robot_sim.shaping.recommendation import DEFAULT_ACCELERATION
 
     if arguments.pose or arguments.move or arguments.payload or arguments.servo:
         raise UsageError('--pose, --move, --payload and --servo are about a URDF.')
-    with show_progress('reading'):
-        log = read_samples(arguments.log, arguments.column, arguments.rate)
-    rate, samples, names, notes = log
     with show_progress('looking for resonances'):
-        modes = recorded_modes(rate, samples)
-    notes = [*notes, *check_modes(arguments.log, log, modes)]
-    found, spectrum = modes.resonances, modes.spectrum
-    uncertainty = arguments.uncertainty
-    if uncertainty is None:
-        uncertainty = max(
-            [
-                MIN_SPECTRUM_UNCERTAINTY
-                if any(resonance.way == 'spectrum' for resonance in found)
-                else MIN_LOG_UNCERTAINTY,
-                *(
-                    LOG_DEVIATION_FACTOR * resonance.frequency_deviation / resonance.frequency
-                    for resonance in found
-                ),
-            ]
+        found = recommend_from_log(
+            arguments.log,
+            arguments.column,
+            arguments.rate,
+            uncertainty=arguments.uncertainty,
+            allowed_vibration=arguments.allowed,
+            acceleration=arguments.acceleration,
         )
     summary = {
         'source': arguments.log,
-        'rate': rate,
-        'columns': names,
-        'samples': len(samples),
-        'notes': notes,
-        'uncertainty': uncertainty,
+        'rate': found.log.rate,
+        'columns': found.log.names,
+        'samples': len(found.log.samples),
+        'notes': found.notes,
+        'uncertainty': found.uncertainty,
         'acceleration': arguments.acceleration or DEFAULT_ACCELERATION,
         'allowed_vibration': arguments.allowed,
-        'free_vibration': [modes.begin, modes.end],
-        'resonances': [resonance._asdict() for resonance in found],
+        'free_vibration': [found.modes.begin, found.modes.end],
+        'resonances': [resonance._asdict() for resonance in found.modes.resonances],
         'shapers': [],
         'recommended': None,
     }
-    if not found:
-        return summary, [], [], 0, spectrum
-    ordered = sorted(found, key=lambda resonance: resonance.frequency)
-    frequencies, ratios, sizes = (
-        np.array([getattr(resonance, name) for resonance in ordered])
-        for name in ('frequency', 'ratio', 'size')
-    )
-    # static deflection per base acceleration, weighted by the amplitudes in the log
-    case = ModeCase(frequencies, ratios, sizes / sizes.sum() / (2 * np.pi * frequencies) ** 2)
-    check_rule(uncertainty, arguments.allowed, arguments.acceleration)
-    moves = LinearMoves([case], uncertainty, summary['acceleration'])
-    found, best = compare_shapers([case], moves, uncertainty, arguments.allowed)
-    return summary, [case], found, best, spectrum
+    return summary, found.cases, found.candidates, found.best, found.modes.spectrum

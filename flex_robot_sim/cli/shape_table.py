@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from flex_robot_sim.cli import shape_apply
+
 TYPE_CHECKING = False  # True for static tools, as `typing` has it
 if TYPE_CHECKING:
     from flex_robot_sim.analysis.recorded_vibration import Spectrum
@@ -46,13 +48,16 @@ def as_text(summary: Mapping[str, Any]) -> Iterator[str]:
     yield from _mode_lines(summary)
     if not summary['shapers']:
         return
-    yield from _heading(summary)
+    has_trajectory = 'trajectory_path_error' in summary['shapers'][0]
+    yield from _heading(summary, has_trajectory)
     for row in summary['shapers']:
-        yield _line(row)
+        yield _line(row, has_trajectory)
     yield '  + meets the constraint   * on the Pareto front of time to rest and vibration'
     yield f'  recommended: {summary["recommended"]}, {_rule_text(summary)}'
     if any(row['follows_pose'] for row in summary['shapers']):
         yield '  by pose: delays that follow the pose and the payload, see docs/control.md'
+    if 'applied' in summary:
+        yield from shape_apply.as_text(summary['applied'])
 
 
 def _mode_lines(summary):
@@ -79,7 +84,7 @@ def _mode_lines(summary):
         yield f'  at {case["name"]}: {mode_list}'
 
 
-def _heading(summary):
+def _heading(summary, has_trajectory):
     moves = summary.get('trial_moves', 0)
     source = f'{moves} simulated moves' if moves else 'small moves'
     if summary['acceleration']:
@@ -90,26 +95,36 @@ def _heading(summary):
     )
     yield (
         '     shaper               adds [s]   vibration [mm]     at rest   path error   '
-        'velocity   acceleration'
+        'velocity   acceleration' + ('   path error of' if has_trajectory else '')
     )
-    yield ('                                    nominal    worst   after [s]         [mm]')
+    yield (
+        '                                    nominal    worst   after [s]         [mm]'
+        + (38 * ' ' + '--apply [mm]' if has_trajectory else '')
+    )
 
 
-def _line(row):
+def _line(row, has_trajectory):
     marks = ('+' if row['meets_constraint'] else ' ') + ('*' if row['on_pareto_front'] else ' ')
     start = f'  {marks} {row["name"]:20s}'
     if row['note']:
         return f'{start}  {row["note"]}'
-    return start + ''.join(
-        (
-            f'{_number(row["added_time"], 1.0, 3):>9s}',
-            f'{_number(row["left_nominal"], 1e3, 2):>11s}',
-            f'{_number(row["left"], 1e3, 2):>9s}',
-            f'{_number(row["rest_time"], 1.0, 3):>12s}',
-            f'{_number(row["path_error"], 1e3, 2):>12s}',
-            f'{_number(row["velocity"], 1.0, 3):>11s}',
-            f'{_number(row["acceleration"], 1.0, 2):>15s}',
+    trajectory = ''
+    if has_trajectory:
+        trajectory = f'{_number(row["trajectory_path_error"], 1e3, 2):>16s}'
+    return (
+        start
+        + ''.join(
+            (
+                f'{_number(row["added_time"], 1.0, 3):>9s}',
+                f'{_number(row["left_nominal"], 1e3, 2):>11s}',
+                f'{_number(row["left"], 1e3, 2):>9s}',
+                f'{_number(row["rest_time"], 1.0, 3):>12s}',
+                f'{_number(row["path_error"], 1e3, 2):>12s}',
+                f'{_number(row["velocity"], 1.0, 3):>11s}',
+                f'{_number(row["acceleration"], 1.0, 2):>15s}',
+            )
         )
+        + trajectory
     )
 
 
