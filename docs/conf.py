@@ -42,6 +42,7 @@ CHAPTERS = {
         'security',
         'python',
         'programs',
+        'shaper_files',
         'api',
         'rig',
         'rig_protocol',

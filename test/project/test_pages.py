@@ -10,7 +10,14 @@ pytestmark = pytest.mark.slow
 # their tests look at results, too
 ELSEWHERE = {
     f'docs/{name}.md': 'test_shown_blocks.py'
-    for name in ('control', 'control_feedback', 'control_planning', 'papers', 'recording')
+    for name in (
+        'control',
+        'control_feedback',
+        'control_planning',
+        'papers',
+        'recording',
+        'shaper_files',
+    )
 }
 ELSEWHERE |= {
     f'docs/{name}.md': 'test_task_pages.py' for name in ('flexible_urdf', 'simulate_my_arm')

@@ -42,6 +42,25 @@ def test_shapers_of_the_page_stop_where_what_they_shape_stops():
     np.testing.assert_allclose(names['target'], POSE, atol=1e-12)
 
 
+def test_coefficients_of_the_page_are_exact_and_filter_as_shape_does():
+    (block,) = blocks('shaper_files', 'python')
+    names = run('shaper_files', block, {})
+    np.testing.assert_array_equal(names['whole_delays'], [0, 4])
+    np.testing.assert_allclose(names['whole_weights'], [0.5, 0.5], atol=1e-12)
+    # w0 + 2 w cos(36 deg) exp(-j pi) = 0 and w0 + 2 w = 1: the golden ratio
+    golden = 2 * np.cos(np.pi / 5)
+    expected = np.array([golden, 1.0, 1.0]) / (2 + golden)
+    np.testing.assert_array_equal(names['delays'], [0, 2, 3])
+    np.testing.assert_allclose(names['weights'], expected, atol=1e-9)
+    page = (ROOT / 'docs' / 'shaper_files.md').read_text('utf-8')
+    assert ', '.join(f'{weight:.4f}' for weight in expected) in page
+    np.testing.assert_allclose(names['filtered'], names['shaped'].positions, atol=1e-12)
+    phases = np.exp(-2j * np.pi * 2.5 * 0.08 * np.array([0, 2, 3]))
+    assert abs(phases @ names['weights']) < 1e-9
+    # what linear interpolation would leave
+    assert f'{abs(phases @ [0.5, 0.25, 0.25]):.1%}'.replace('%', ' %') in page
+
+
 def test_feedback_of_the_page_holds_an_arm_at_rest():
     first, second, payload, third, _, _ = blocks('control_feedback', 'python')
     names = run('control_feedback', first, {})
