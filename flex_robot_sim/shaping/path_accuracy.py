@@ -83,7 +83,8 @@ def path_error(
     stride = math.ceil(len(samples) / MAX_SAMPLES)
     path = tool_path(arm, samples[::stride])
     speed = float(np.linalg.norm(np.diff(path, axis=0), axis=1).max(initial=0.0)) / stride / period
-    found = PathError(_distance(tool_path(arm, shaped[::stride]), path), speed)
+    window = _added_samples(shaper, len(shaped) - len(samples), period) // stride
+    found = PathError(_distance(tool_path(arm, shaped[::stride]), path, window), speed)
     if bound is None:
         return found
 
@@ -137,10 +138,16 @@ def _checked_positions(arm, times, positions):
     return period, samples
 
 
-def _distance(shaped, path):
-    """Largest distance between two curves, shaped (k, 3) and path (m, 3), with m <= k."""
-    window = len(shaped) - len(path) + 1
-    path = np.vstack([path, np.repeat(path[-1:], window - 1, axis=0)])
+def _added_samples(shaper, count, period):
+    """Largest number of samples by which a shaper delays; `count`: at the end of the motion."""
+    longest = getattr(shaper, 'added_time', getattr(shaper, 'duration', 0.0))
+    return max(count, math.ceil(longest / period - 1e-9))
+
+
+def _distance(shaped, path, window):
+    """Largest distance of two curves, shaped (k, 3) and path (m, 3); window: largest delay."""
+    path = np.vstack([path, np.repeat(path[-1:], max(len(shaped) - len(path), 0), axis=0)])
+    path, window = path[: len(shaped)], window + 1
     return float(
         max(
             _distances_within(shaped, path, window).max(),
@@ -172,7 +179,8 @@ def _error_at_speed(arm, shaper, period, samples, share):
     )
     shaped = np.asarray(shaper.shape(period * np.arange(count), slower).positions)
     stride = math.ceil(count / MAX_SEARCH_SAMPLES)
-    return _distance(tool_path(arm, shaped[::stride]), tool_path(arm, slower[::stride]))
+    window = _added_samples(shaper, len(shaped) - count, period) // stride
+    return _distance(tool_path(arm, shaped[::stride]), tool_path(arm, slower[::stride]), window)
 
 
 def _largest_share(error_at, error, bound):

@@ -103,6 +103,23 @@ def test_delays_that_follow_the_pose_still_a_mode_that_doubles(kind, duration, f
     assert (shaped[-1] == samples[-1]).all()
 
 
+def test_a_velocity_limit_below_the_peak_adds_little_vibration():
+    samples, period = move(1e-3, 0.8), 1e-3
+    worst = max(ring_after(move(period, d), period) for d in (0.3, 0.4, 0.5))
+    limits = 0.9 * np.abs(np.diff(samples, axis=0)).max(axis=0) / period
+    left = [
+        ring_after(
+            OnlineShaper(
+                2, period, table=table(), stages=stages_of(table(), 'zvd'), velocity_limits=one
+            ).run(samples),
+            period,
+        )
+        / worst
+        for one in (None, limits)
+    ]
+    assert left[0] < 0.015 and 0.02 < left[1] < 0.04
+
+
 @pytest.mark.parametrize('forward', [True, False])
 def test_delays_that_follow_the_pose_make_no_jump(forward):
     steps = []

@@ -6,8 +6,11 @@ from project_files import ROOT
 from public_robots import public_robot
 
 import flex_robot_sim as frs
+from flex_robot_sim.analysis.mode_table import ModeTable
 from flex_robot_sim.shaping.impulses import NONE, of_kind
 from flex_robot_sim.shaping.path_accuracy import path_error, tool_path
+from flex_robot_sim.shaping.shaper_specification import ShaperSpecification
+from flex_robot_sim.shaping.shaper_stages import stages_of
 from flex_robot_sim.util.exceptions import SettingError
 
 RADIUS = 0.1
@@ -108,6 +111,35 @@ def test_a_trajectory_within_the_bound_keeps_its_speed_and_a_tiny_bound_has_none
 def largest_gap(points, path):
     """Distance of the farthest of points from dense places of a path."""
     return max(np.linalg.norm(path - point, axis=1).min() for point in points)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize('seed', range(2))
+def test_the_error_by_pose_is_the_distance_of_the_curves(arm, seed):
+    # delays that change by a factor of 4, and velocity limits
+    rng, period = np.random.default_rng(seed), 4e-3
+    axis = np.array([-0.4, 0.4])
+    frequencies = np.array([[1.2], [4.8]])[:: int(rng.choice([1, -1]))]
+    table = ModeTable((0,), (axis,), frequencies, np.zeros((2, 1)))
+    shaper = ShaperSpecification(
+        'zvd', table=table, stages=tuple(stages_of(table, 'zvd')), velocity_limits=np.full(2, 0.35)
+    )
+    times = np.arange(0.0, 2.5, period)
+    share = times / times[-1]
+    positions = np.column_stack(
+        [-0.4 + 0.8 * share**2 * (3 - 2 * share), 0.1 * np.sin(rng.uniform(2.0, 4.0) * times)]
+    )
+    shaped = shaper.shape(times, positions).positions
+    fine = np.linspace(0.0, 1.0, 5001)
+    dense = np.column_stack(
+        [np.interp(fine, np.linspace(0.0, 1.0, len(times)), column) for column in positions.T]
+    )
+    dense_shaped = np.column_stack(
+        [np.interp(fine, np.linspace(0.0, 1.0, len(shaped)), column) for column in shaped.T]
+    )
+    expected = max(largest_gap(shaped, dense), largest_gap(positions, dense_shaped))
+    assert error_of(arm, shaper, times, positions) == pytest.approx(expected, rel=1e-3, abs=1e-6)
+    assert expected > 1e-3
 
 
 @pytest.mark.slow

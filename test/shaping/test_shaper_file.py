@@ -66,6 +66,10 @@ def test_damage_anywhere_is_one_line(tmp_path, by_pose):
         (('table', 'joints'), [7]),
         (('stages',), 3),
         (('table', 'frequencies'), [[1.0]]),
+        (('velocity_limits',), [1.0]),
+        (('velocity_limits',), [1.0, -1.0, None]),
+        (('bands',), [[1.0]]),
+        (('bands',), 3),
     ):
         tree = json.loads(json.dumps(good))
         place = tree
