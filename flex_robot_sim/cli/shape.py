@@ -260,7 +260,8 @@ class _Specifications:
 
     def __init__(self, arguments, arm, cases, uncertainty):
         self._arguments, self._arm, self._cases = arguments, arm, cases
-        self._uncertainty, self._tables = uncertainty, ()
+        self._uncertainty = uncertainty
+        self._tables: list = []
         servo = None if arguments.log else _servo(arguments, arm)
         self._gains = servo and (servo.stiffness, servo.damping)
 

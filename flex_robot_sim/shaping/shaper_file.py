@@ -4,6 +4,7 @@ import json
 import math
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -26,7 +27,7 @@ def write_shaper(
 ) -> None:
     """Write the ShaperSpecification of a robot with these joints to a JSON file."""
     table, shaper = specification.table, specification.shaper
-    tree = {
+    tree: dict[str, Any] = {
         'kind': KIND,
         'robot': robot,
         'joints': list(joints),

@@ -93,7 +93,8 @@ def test_a_straight_move_has_no_path_error_though_the_tool_lags(arm):
 @pytest.mark.parametrize('bound', [1e-4, 1e-3, 3e-3])
 def test_the_speed_within_a_bound_is_that_of_the_closed_form(arm, bound):
     shaper = of_kind('zvd', 4.0, 0.02)
-    found = within(arm, shaper, *circle(0.5), bound)
+    times, positions = circle(0.5)
+    found = within(arm, shaper, times, positions, bound)
     assert found.error_at_share <= bound < found.error
     assert found.speed == pytest.approx(0.5, rel=1e-4)
     speed = found.share * found.speed

@@ -1,5 +1,7 @@
 """`shaper_for`: one call for an arm, a URDF, a recording or a shaper file."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -8,7 +10,7 @@ from flex_robot_sim import cli
 from flex_robot_sim.shaping import shaper_source
 from flex_robot_sim.shaping.impulses import of_kind
 from flex_robot_sim.shaping.shaper_file import write_shaper
-from flex_robot_sim.shaping.shaper_specification import ShaperSpecification
+from flex_robot_sim.shaping.shaper_specification import CoveredBand, ShaperSpecification
 from flex_robot_sim.util.exceptions import FlexRobotSimError, SettingError
 
 pytestmark = pytest.mark.slow
@@ -68,7 +70,8 @@ def test_an_arm_has_a_band_for_each_mode_and_keeps_its_limits():
 def test_a_urdf_and_the_name_of_a_robot_are_loaded(monkeypatch):
     monkeypatch.setattr(shaper_source, 'design_for_arm', lambda arm, **options: (arm, options))
     for source in ('two_link', frs.robots()['two_link'], str(frs.robots()['two_link'])):
-        arm, options = frs.shaping.shaper_for(source, masses=[0.1, 0.2], fixed=True)
+        found: Any = frs.shaping.shaper_for(source, masses=[0.1, 0.2], fixed=True)
+        arm, options = found
         assert arm.joint_names == frs.load('two_link').joint_names
         assert options == {
             'masses': [0.1, 0.2],
@@ -99,7 +102,7 @@ def test_delays_by_pose_have_no_fir_coefficients_and_fixed_ones_have():
 
 def test_a_shaper_file_keeps_bands_and_limits(tmp_path):
     path = tmp_path / 'a.json'
-    bands = (frs.shaping.CoveredBand(2.0, 2.5, 0.01),)
+    bands = (CoveredBand(2.0, 2.5, 0.01),)
     limits = np.array([0.5, np.inf])
     parts = ShaperSpecification(
         'zv', of_kind('zv', 2.2, 0.01), velocity_limits=limits, bands=bands
