@@ -78,6 +78,10 @@ def apply(
 
     names, times, positions, notes = trajectory
     notes = [*notes, *_fast_joints(trajectory, arm)]
+    if specification.added_time == 0.0:
+        notes.append('no shaper is recommended: the trajectory is unchanged')
+    if (positions == positions[0]).all():
+        notes.append('no joint moves in this trajectory')
     shaped = specification.shape(times, positions)
     write_trajectory_file(path, names, shaped.times, np.asarray(shaped.positions))
     figures: dict[str, Any] = {

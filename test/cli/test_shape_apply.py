@@ -9,6 +9,7 @@ import pytest
 import flex_robot_sim as frs
 from flex_robot_sim import cli
 from flex_robot_sim.motion.limits import rate_limits
+from flex_robot_sim.recording.simulated import SimulationRecording
 from flex_robot_sim.shaping.impulses import of_kind
 from flex_robot_sim.shaping.shaper_file import write_shaper
 from flex_robot_sim.shaping.shaper_specification import ShaperSpecification
@@ -135,6 +136,36 @@ def test_a_trajectory_above_the_limits_is_slowed_with_a_note(capsys, tmp_path, d
     waist = figures['joints'][0]
     assert waist['unshaped_velocity'] == pytest.approx(1.3 * limits[0])
     assert waist['velocity'] <= limits[0] * (1 + 1e-9)
+
+
+def test_a_trajectory_that_is_not_shaped_or_does_not_move_has_a_note(capsys, tmp_path):
+    design = tmp_path / 'none.json'
+    write_shaper(design, ShaperSpecification('none'), 'two_link', JOINTS)
+    rows = np.column_stack([TIMES, np.tile([0.1, 0.2, 0.3], (TIMES.size, 1))])
+    path = write(tmp_path / 'still.csv', ('time', *JOINTS), rows)
+    code, out, _ = flexsim(capsys, '--design', design, '--apply', path)
+    assert code == 0 and out.startswith(
+        '  note: no shaper is recommended: the trajectory is unchanged\n'
+        '  note: no joint moves in this trajectory\n'
+    )
+    np.testing.assert_array_equal(read(tmp_path / 'still_shaped.csv')[1], rows)
+
+
+def test_joint_states_of_a_recording_are_a_trajectory(capsys, tmp_path, design):
+    arm = frs.load('two_link')
+    recording = SimulationRecording(tmp_path / 'a.mcap', arm)
+    simulation, seen = frs.Simulation(arm), []
+    for time in np.arange(0.0, 0.2, 0.01):  # the arm falls
+        simulation.advance_to(time)
+        recording.add(simulation)
+        seen.append(simulation.position.copy())
+    recording.close()
+    code, _, err = flexsim(capsys, 'two_link', '--design', design, '--apply', tmp_path / 'a.mcap')
+    assert (code, err) == (0, '')
+    names, rows = read(tmp_path / 'a_shaped.csv')
+    assert names == ['time', *JOINTS]
+    assert abs(seen[-1][1] - seen[0][1]) > 0.02
+    np.testing.assert_allclose(rows[[0, -1], 1:], [seen[0], seen[-1]], atol=1e-9)
 
 
 @pytest.mark.slow
