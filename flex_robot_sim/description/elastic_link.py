@@ -6,8 +6,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from flex_robot_sim.description.document import Document, XmlElement
-from flex_robot_sim.description.links import ElasticBeam, FlexSensor, Link
+from flex_robot_sim.description.links import ElasticBeam, Link
 from flex_robot_sim.description.plausibility import is_implausible, warn_of_material
+from flex_robot_sim.description.sensors import FlexSensor
 from flex_robot_sim.description.values import only, read_attributes, read_children
 from flex_robot_sim.description.words import FLEXIBILITY
 from flex_robot_sim.elastic.section import DIRECTIONS, STIFFNESS_OF, Outline, rectangle, rod, tube

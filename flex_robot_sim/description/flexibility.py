@@ -1,4 +1,4 @@
-"""Reading of `<flexibility>`: elastic beams and flexible joints."""
+"""Reading of `<flexibility>`: elastic beams, flexible joints, IMUs and encoders."""
 
 from dataclasses import replace
 
@@ -8,10 +8,10 @@ from flex_robot_sim.description.document import Document, XmlElement
 from flex_robot_sim.description.elastic_link import MAX_ELASTIC_COORDINATES, read_beam
 from flex_robot_sim.description.links import Joint, JointFriction, Link
 from flex_robot_sim.description.plausibility import warn_implausible_beam
+from flex_robot_sim.description.sensor_elements import STATION_TOLERANCE, read_encoder, read_imus
 from flex_robot_sim.description.values import read_attributes, read_children, unknown_name
 from flex_robot_sim.description.words import FLEXIBILITY
 
-STATION_TOLERANCE = 1e-3  # of a child beyond an end of the beam, over its length     [-]
 MATRICES_PER_BODY = 8  # by elastic coordinates, in the arm and its workspace
 ROWS_PER_STATION = 4  # rows of elastic coordinates for the station of each body
 MAX_MEMORY_GB = 1.0  # of all links
@@ -29,7 +29,7 @@ def add_flexibility(
         return
     read_attributes(document, element, FLEXIBILITY['flexibility'])
     children = read_children(document, element, FLEXIBILITY['flexibility'].children)
-    for tag, items, add in (('link', links, _add_beam), ('joint', joints, _add_gear)):
+    for tag, items, add in (('link', links, _add_link_parts), ('joint', joints, _add_gear)):
         seen = set()
         for child in children[tag]:
             values = read_attributes(document, child, FLEXIBILITY[tag])
@@ -47,7 +47,7 @@ def add_flexibility(
                     child, f'<flexibility> describes the {tag} "{name}" twice', 'Keep one of them'
                 )
             seen.add(name)
-            items[name] = add(document, child, values, items[name])
+            items[name] = add(document, child, values, items[name], items)
     _check_size(document, element, links)
     for joint in joints.values():
         if joint.parent in links and links[joint.parent].beam is not None:
@@ -87,14 +87,22 @@ def _check_size(document, element, links):
         )
 
 
-def _add_beam(document, element, values, link):
-    link = replace(link, beam=read_beam(document, element, values, link))
-    warn_implausible_beam(document, link)
-    return link
+def _add_link_parts(document, element, values, link, links):
+    """Return a link with its IMUs, and with its beam if it has an `end`."""
+    children = read_children(document, element, FLEXIBILITY['link'].children)
+    imus = children.pop('imu')
+    if values['end'] is not None:
+        link = replace(link, beam=read_beam(document, element, values, link))
+        warn_implausible_beam(document, link)
+    elif not imus or any(children.values()) or 'y_axis' in element.attrib:
+        raise document.error(
+            element, '<link> has no end', 'Give end [m]: far end of the beam, in the link frame'
+        )
+    return replace(link, imus=read_imus(document, imus, link, links))
 
 
-def _add_gear(document, element, values, joint):
-    read_children(document, element, ())
+def _add_gear(document, element, values, joint, _joints):
+    children = read_children(document, element, FLEXIBILITY['joint'].children)
     if not joint.moves:
         kind = 'a mimic joint, which is held' if joint.mimics else 'fixed'
         raise document.error(
@@ -102,6 +110,7 @@ def _add_gear(document, element, values, joint):
             f'joint "{joint.name}" is {kind}, so it has no gear',
             'Remove it from <flexibility>',
         )
+    encoder = read_encoder(document, children, joint.name)
     _check_hysteresis(document, element, values, joint)
     if values['stiffness'] is None:
         if values['damping'] > 0:
@@ -116,6 +125,7 @@ def _add_gear(document, element, values, joint):
             and values['spring_stiffness'] == 0
             and values['presliding'] == 0
             and values['creep_rate'] == 0
+            and encoder is None
         ):
             raise document.error(
                 element,
@@ -154,6 +164,7 @@ def _add_gear(document, element, values, joint):
         ),
         spring_stiffness=values['spring_stiffness'],
         spring_reference=values['spring_reference'],
+        encoder=encoder,
     )
 
 

@@ -6,6 +6,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from flex_robot_sim.description.joint_types import JOINT_TYPES, JointType
+from flex_robot_sim.description.sensors import Encoder, FlexSensor, Imu
 from flex_robot_sim.elastic.section import STIFFNESS_OF
 
 
@@ -16,16 +17,6 @@ class Inertial:
     mass: float  # [kg]
     centre: np.ndarray  # (3,)    centre of mass in the link frame                  [m]
     inertia: np.ndarray  # (3, 3)  about the centre of mass, in the link's axes      [kg m2]
-
-
-@dataclass(frozen=True)
-class FlexSensor:
-    """A sensor that measures the mean curvature of a beam between two stations."""
-
-    name: str
-    start: float  # station where it begins, from the link origin             [m]
-    end: float  # station where it ends                                     [m]
-    plane: str  # 'xy' or 'xz'
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +80,7 @@ class Link:
     line: int  # of its element in the description
     inertial: Inertial | None = None  # None: a frame without mass
     beam: ElasticBeam | None = None  # None: rigid
+    imus: tuple[Imu, ...] = ()
 
 
 class JointFriction(NamedTuple):
@@ -148,6 +140,7 @@ class Joint:
     gear_ratio: float = 1.0  # motor speed over joint speed                [1 or rad/m]
     spring_stiffness: float = 0.0  # across the joint, parallel to the drive [N m/rad or N/m]
     spring_reference: float = 0.0  # position without force of this spring   [rad or m]
+    encoder: Encoder | None = None  # None: exact measurements
 
     def __post_init__(self) -> None:
         assert self.kind in JOINT_TYPES, f'unknown joint type {self.kind!r}'

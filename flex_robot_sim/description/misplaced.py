@@ -5,7 +5,7 @@ from flex_robot_sim.description.values import closest
 from flex_robot_sim.description.words import FLEXIBILITY
 
 # URDF itself uses `damping` for the friction of a joint, and `material` for a colour
-_ELEMENTS_OF_LINK = set(FLEXIBILITY['link'].children) - {'material'}
+_ELEMENTS = {tag: set(FLEXIBILITY[tag].children) - {'material'} for tag in ('link', 'joint')}
 _ATTRIBUTES = {
     tag: set(FLEXIBILITY[tag].attributes) - {'name', 'damping'} for tag in ('link', 'joint')
 }
@@ -49,12 +49,11 @@ def _misspelt_flexibility(document, element):
 def _refuse_flexibility_words(document, element):
     tag, name = element.tag, element.get('name')
     words = [f'attribute "{word}"' for word in element.attrib if word in _ATTRIBUTES[tag]]
-    if tag == 'link':
-        words += [
-            f'element <{child.tag}>'
-            for child in element.iterchildren('*')
-            if child.tag in _ELEMENTS_OF_LINK
-        ]
+    words += [
+        f'element <{child.tag}>'
+        for child in element.iterchildren('*')
+        if child.tag in _ELEMENTS[tag]
+    ]
     if words:
         raise document.error(
             element,

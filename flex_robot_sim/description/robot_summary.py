@@ -2,10 +2,12 @@
 
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from typing import Any
 
 from flex_robot_sim.description.joint_types import JOINT_TYPES
 from flex_robot_sim.description.robot import RobotDescription
+from flex_robot_sim.description.sensor_summary import sensor_lines
 from flex_robot_sim.elastic.eigenmodes import first_bending_frequency, first_wave_frequency
 from flex_robot_sim.elastic.section import DIRECTIONS
 from flex_robot_sim.util.exceptions import plain
@@ -42,6 +44,7 @@ def _lines(summary):
     for link in summary['links']:
         if link['beam']:
             yield from _beam_text(link['name'], link['beam'])
+    yield from sensor_lines(summary)
     yield from (f'warning: {warning}' for warning in summary['warnings'])
 
 
@@ -52,6 +55,27 @@ def _link(robot, index):
         'parent': robot.joints[index - 1].parent if index else None,
         'mass': link.inertial.mass if link.inertial else 0.0,
         'beam': _beam(link) if link.beam else None,
+        'imus': [_imu(imu) for imu in link.imus],
+    }
+
+
+def _imu(imu):
+    return {
+        'name': imu.name,
+        'position': imu.position.tolist(),
+        'rotation': imu.rotation.tolist(),
+        'rate': imu.rate,
+        'accelerometer': _imu_part(imu, 'accelerometer'),
+        'gyroscope': _imu_part(imu, 'gyroscope'),
+        'bits': imu.bits,
+    }
+
+
+def _imu_part(imu, kind):
+    return {
+        'noise': getattr(imu, f'{kind}_noise'),
+        'bias': getattr(imu, f'{kind}_bias').tolist(),
+        'range': _number(getattr(imu, f'{kind}_range')),
     }
 
 
@@ -118,6 +142,7 @@ def _joint(joint):
             )
         },
         'slip': [list(pair) for pair in joint.slip],
+        'encoder': asdict(joint.encoder) if joint.encoder else None,
         **{name: _number(value) for name, value in joint.friction._asdict().items()},
     }
 

@@ -59,12 +59,14 @@ def flexible_element(
 
 
 def renamed(element: Element, prefix: str) -> Element:
-    """Return a copy of a link or a joint with a prefix to its name and those of its links."""
+    """Return a copy of a link or a joint, with a prefix to its name, its links and its IMUs."""
     copied = deepcopy(element)
     copied.set('name', f'{prefix}{element.attrib["name"]}')
     for tag in ('parent', 'child'):
         for link in copied.findall(tag):
             link.set('link', f'{prefix}{link.attrib["link"]}')
+    for imu in copied.findall('imu'):
+        imu.set('name', f'{prefix}{imu.attrib["name"]}')
     return copied
 
 

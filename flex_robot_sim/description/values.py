@@ -260,7 +260,7 @@ def _read_choice(document, element, name, attribute, text):
 
 def _unit(element, attribute):
     """Unit of an attribute; of two units, the one for revolute or for prismatic joints."""
-    units, name = attribute.unit.split(' or '), element.get('name')
+    units = attribute.unit.split(' or ')
     joints = (
         [
             joint
@@ -273,7 +273,7 @@ def _unit(element, attribute):
     kinds = {joint.get('type') for joint in joints} - {None} or {
         joint.get('type')
         for joint in element.getroottree().getroot().findall('joint')
-        if joints and joint.get('name') == name
+        if joints and joint.get('name') == joints[0].get('name')
     }
     is_linear = any(JOINT_TYPES[kind].translates for kind in kinds & {*JOINT_TYPES})
     return units[is_linear] if kinds else attribute.unit

@@ -14,6 +14,8 @@ REQUIRED = object()
 """Default of a required attribute."""
 
 MAX_SLIP_ELEMENTS = 4  # of a gear
+MAX_ENCODER_DELAY_S = 1.0
+_VECTOR_ZERO = (0.0, 0.0, 0.0)
 
 
 class Attribute(NamedTuple):
@@ -45,6 +47,16 @@ def _number(unit, default, meaning, **bounds):
 
 def _positive(unit, default, meaning):
     return Attribute('number', unit, default, meaning, above=0.0)
+
+
+def _density(unit, sensor):
+    return _number(
+        f'{unit}/sqrt(Hz)',
+        0.0,
+        f'density of the white noise of the {sensor}, one-sided; a sample has this times '
+        'sqrt(rate / 2) as standard deviation',
+        at_least=0.0,
+    )
 
 
 def _name(meaning):
@@ -87,10 +99,17 @@ FLEXIBILITY = {
         'directly under `<robot>`, at most once; other tools ignore it', {}, ('link', 'joint')
     ),
     'link': Element(
-        'makes a link of the robot an elastic beam that starts at the link origin',
+        'makes a link of the robot an elastic beam that starts at the link origin, or gives a '
+        'rigid link its IMUs',
         {
             'name': _name('the link'),
-            'end': Attribute('vector', 'm', REQUIRED, 'far end of the beam, in the link frame'),
+            'end': Attribute(
+                'vector',
+                'm',
+                None,
+                'far end of the beam, in the link frame; absent: the link is rigid and has no '
+                'child elements but `<imu>`',
+            ),
             'y_axis': Attribute(
                 'axis',
                 '',
@@ -109,6 +128,7 @@ FLEXIBILITY = {
             'elements',
             'damping',
             'flex_sensor',
+            'imu',
         ),
     ),
     'section': Element(
@@ -206,8 +226,44 @@ FLEXIBILITY = {
             ),
         },
     ),
+    'imu': Element(
+        'accelerometer and gyroscope on a rigid or flexible link',
+        {
+            'name': _name('published as `imu/<name>`; unique in the robot'),
+            'xyz': Attribute('vector', 'm', _VECTOR_ZERO, 'position in the link frame'),
+            'rpy': Attribute(
+                'vector', 'rad', _VECTOR_ZERO, 'roll, pitch, yaw of its axes in the link frame'
+            ),
+            'rate': _number(
+                'Hz', 200.0, 'samples per second; rounded to whole time steps', above=0.0
+            ),
+            'accelerometer_noise': _density('m/s2', 'accelerometer'),
+            'gyroscope_noise': _density('rad/s', 'gyroscope'),
+            'accelerometer_bias': Attribute(
+                'vector', 'm/s2', _VECTOR_ZERO, 'constant error of the accelerometer, x y z'
+            ),
+            'gyroscope_bias': Attribute(
+                'vector', 'rad/s', _VECTOR_ZERO, 'constant error of the gyroscope, x y z'
+            ),
+            'accelerometer_range': _positive(
+                'm/s2', None, 'largest reading of an axis; absent: no limit'
+            ),
+            'gyroscope_range': _positive(
+                'rad/s', None, 'largest reading of an axis; absent: no limit'
+            ),
+            'bits': Attribute(
+                'count',
+                '',
+                None,
+                'word length of each axis: 2^bits steps from -range to range; needs both ranges; '
+                'absent: no steps',
+                at_least=2,
+                at_most=32,
+            ),
+        },
+    ),
     'joint': Element(
-        'gear compliance, rotor, spring and static friction of a moving joint',
+        'gear compliance, rotor, spring, static friction and encoder of a moving joint',
         {
             'name': _name('the joint'),
             'stiffness': _positive(
@@ -279,10 +335,21 @@ FLEXIBILITY = {
             ),
             'spring_reference': _number('rad or m', 0.0, 'rest position of this spring'),
         },
+        ('encoder',),
+    ),
+    'encoder': Element(
+        'encoder of a joint; behind an elastic gear one on either side, in units of the joint',
+        {
+            'resolution': _number(
+                'rad or m', 0.0, 'step of the measured position; 0: no steps', at_least=0.0
+            ),
+            'noise': _number('rad or m', 0.0, 'standard deviation of each sample', at_least=0.0),
+            'delay': _number(
+                's', 0.0, 'age of the measured position', at_least=0.0, at_most=MAX_ENCODER_DELAY_S
+            ),
+        },
     ),
 }
-
-_VECTOR_ZERO = (0.0, 0.0, 0.0)
 
 
 def _moment(axis):

@@ -1,4 +1,4 @@
-"""An arm from code: links, joints, gears and flex sensors, without XML."""
+"""An arm from code: links, joints, gears and sensors, without XML."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ from flex_robot_sim.description.urdf_elements import (
 )
 from flex_robot_sim.description.words import FLEXIBILITY, URDF
 from flex_robot_sim.model.assembly import GRAVITY, build_arm
+from flex_robot_sim.model.sensor_builder import SensorBuilder
 from flex_robot_sim.util.exceptions import SettingError, shortened
 from flex_robot_sim.util.summary import SummaryRows, counted, listed, summarized
 
@@ -42,7 +43,7 @@ ZERO = (0.0, 0.0, 0.0)
 
 
 @summarized
-class ArmBuilder:
+class ArmBuilder(SensorBuilder):
     """
     Builder of an arm, link by link and joint by joint.
 
@@ -69,6 +70,7 @@ class ArmBuilder:
         self._name, self._base = name_text('name', name), name_text('base', base)
         self._links: dict[str, Element] = {}
         self._beams: dict[str, Element] = {}  # of the flexible ones, in <flexibility>
+        self._imus: dict[str, Element] = {}  # of rigid ones with IMUs, in <flexibility>
         self._joints: dict[str, Element] = {}
         self._gears: dict[str, Element] = {}  # of joints that <flexibility> describes
         self._parents: dict[str, str] = {}  # link -> parent
@@ -360,36 +362,6 @@ class ArmBuilder:
         self._keep_joint(joint, self._joints[joint], gear)
         return self
 
-    def add_flex_sensor(
-        self, link: str, name: str, *, start: float, end: float, plane: str
-    ) -> ArmBuilder:
-        """
-        Add a sensor of the mean curvature of a flexible link between two stations.
-
-        :param link: name of a flexible link.
-        :param name: of the sensor; outputs are called `<link>/<name>`.
-        :param start, end: first and last station, from the origin of the link [m].
-        :param plane: in which it bends: 'xy' (bending_y) or 'xz' (bending_z).
-
-        Example::
-
-            builder = frs.ArmBuilder().add_beam('strip', length=0.5, material='steel',
-                                                section=frs.Rectangle(0.002, 0.03))
-            builder.add_flex_sensor('strip', 'root', start=0.02, end=0.05, plane='xy')
-        """
-        expect_one_of('', 'link', link, self._beams)
-        sensor = attribute_texts(
-            f'sensor "{name}"',
-            FLEXIBILITY['flex_sensor'],
-            {'name': name, 'from': start, 'to': end, 'plane': plane},
-            {'from': 'start', 'to': 'end'},
-        )
-        beam = deepcopy(self._beams[link])
-        beam.append(flexible_element('flex_sensor', sensor, {}))
-        expect_valid_parts(robot_text(self._name, [self._links[link]], [beam]))
-        self._beams[link] = beam
-        return self
-
     def build(
         self, *, coupling: str = 'shortening', gravity: ArrayLike = GRAVITY, tool: str = ''
     ) -> ArmModel:
@@ -426,7 +398,7 @@ class ArmBuilder:
         text = robot_text(
             self._name,
             [*self._links.values(), *self._joints.values()],
-            [*self._beams.values(), *self._gears.values()],
+            [*self._beams.values(), *self._imus.values(), *self._gears.values()],
         )
         return read_built(text, f'ArmBuilder("{self._name}")', tool)
 
@@ -488,6 +460,8 @@ class ArmBuilder:
         parent, child = (joint.find(tag).attrib['link'] for tag in ('parent', 'child'))
         flexible = [self._beams[link] for link in (parent, child) if link in self._beams]
         element = gear and flexible_element('joint', {'name': name, **gear}, {})
+        if gear and name in self._gears:
+            element.extend(self._gears[name])  # its encoder
         expect_valid_parts(
             robot_text(
                 self._name,
@@ -507,7 +481,7 @@ class ArmBuilder:
             self._expect_new('link', f'{prefix}{name}', self._links)
         for name in other._joints:
             self._expect_new('joint', f'{prefix}{name}', self._joints)
-        for table in ('_links', '_joints', '_beams', '_gears'):
+        for table in ('_links', '_joints', '_beams', '_imus', '_gears'):
             for name, element in getattr(other, table).items():
                 getattr(self, table)[f'{prefix}{name}'] = renamed(element, prefix)
         self._parents.update(
@@ -519,6 +493,7 @@ class ArmBuilder:
             ('links', [name for name in self._links if name not in self._beams]),
             ('flexible links', list(self._beams)),
             ('joints', list(self._joints)),
+            ('IMUs', self._imu_names()),
         ]
         heading = (
             f'ArmBuilder of "{self._name}": {counted(len(self._links), "link")}, '

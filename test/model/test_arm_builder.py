@@ -436,6 +436,8 @@ def test_calls_reach_all_words_of_flexibility():
             **({'hysteresis': 0.1} if k else {'slip': [(1, 2)]}),
         )
         builder.add_flex_sensor(f'beam_{k}', 'root', start=0, end=0.1, plane='xy')
+        builder.add_imu(f'beam_{k}', f'imu_{k}', accelerometer_range=9, gyroscope_range=9, bits=8)
+        builder.add_encoder(f'joint_{k}', resolution=0.1)
     flexibility_element = Document('text', builder.to_urdf().encode()).root.find('flexibility')
     written: dict = {}
     for element in flexibility_element.iter('*'):
@@ -753,6 +755,8 @@ VALID: dict[str, dict] = {
     'attach': TO_TOOL,
     'add_gear': {'joint': 'shoulder', 'rotor_inertia': 1e-5},
     'add_flex_sensor': {'link': 'arm', 'name': 'x', **CURVE},
+    'add_imu': {'link': 'arm', 'name': 'x', 'accelerometer_range': 9.0, 'gyroscope_range': 9.0},
+    'add_encoder': {'joint': 'shoulder', 'noise': 1.0},
 }
 # fmt: off
 WILD: tuple = (None, True, -1, 0, 1.5, np.nan, np.inf, 1e31, 10**400, '', 'tool', b'x', {}, (1, 2),

@@ -16,6 +16,7 @@ import flex_robot_sim as frs
 from flex_robot_sim import version
 from flex_robot_sim.batch.batch_state import BatchState
 from flex_robot_sim.description.links import ElasticBeam, Joint, JointFriction, Link
+from flex_robot_sim.description.sensors import Encoder, Imu
 from flex_robot_sim.model.arm_model import ArmArrays
 from flex_robot_sim.simulation.simulated_arm import SAVED_FIELDS
 from flex_robot_sim.simulation.simulation_state import SimulationState
@@ -32,6 +33,7 @@ NAMES_OF_STATES = {
     6: 'd94c9593',
     7: '5d10d2eb',
     8: '421fb6ec',
+    9: '43417142',
 }
 
 POOL = """\
@@ -176,7 +178,7 @@ def test_the_format_changes_with_the_names_in_the_states():
         ArmArrays._fields,
     ]
     names.append(JointFriction._fields)
-    for kind in (frs.ArmModel, frs.RobotDescription, Link, Joint, ElasticBeam):
+    for kind in (frs.ArmModel, frs.RobotDescription, Link, Joint, ElasticBeam, Imu, Encoder):
         names.append([item.name for item in fields(kind)])
     found = f'{zlib.crc32(repr([sorted(one) for one in names]).encode()):08x}'
     assert NAMES_OF_STATES[serialization.FORMAT] == found, (

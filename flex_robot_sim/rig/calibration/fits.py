@@ -11,7 +11,8 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from flex_robot_sim.description.links import ElasticBeam, FlexSensor
+from flex_robot_sim.description.links import ElasticBeam
+from flex_robot_sim.description.sensors import FlexSensor
 from flex_robot_sim.rig.calibration.calibration import (
     EncoderCalibration,
     SensorCalibration,
