@@ -23,7 +23,8 @@ class MujocoRobot:
         for limit in robot.iterfind('joint/limit'):  # stops are off, see below
             limit.attrib.pop('lower', None), limit.attrib.pop('upper', None)
         self.library = mujoco
-        self.model = mujoco.MjModel.from_xml_string(ElementTree.tostring(robot, 'unicode'))
+        self.text = ElementTree.tostring(robot, 'unicode')
+        self.model = mujoco.MjModel.from_xml_string(self.text)
         self.model.opt.gravity[:] = gravity
         self.model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
         self.data = mujoco.MjData(self.model)

@@ -6,6 +6,7 @@ import numpy as np
 
 from flex_robot_sim.analysis.deflection import Deflections
 from flex_robot_sim.analysis.flex_sensors import curvatures
+from flex_robot_sim.analysis.imu_kinematics import ImuMotion, imu_motion
 from flex_robot_sim.analysis.jacobians import jacobian, pose, twist, twist_rate
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.simulation import queries
@@ -155,6 +156,15 @@ class SimulationQueries:
             station=station,
             work=simulated.query_work,
         )
+
+    def imu(self, name: str | None = None) -> ImuMotion:
+        """
+        What an ideal IMU measures under the present efforts and pushes; see also `ImuSensor`.
+
+        :param name: of an `<imu>` of the description; default: the only one.
+        """
+        simulated, (q, qd, *_) = self._simulated, self._simulated.state
+        return imu_motion(self.arm, q, qd, queries.accelerations(simulated), name)
 
     def wrench(self, joint: str) -> np.ndarray:
         """Moment and force (6,) [N m, N] that a joint transmits to its link, in the link frame."""
