@@ -15,6 +15,7 @@ import numpy as np
 from scipy.interpolate import CubicSpline
 from scipy.linalg import eig
 
+from flex_robot_sim.simulation.sensor_errors import limited
 from flex_robot_sim.util.share import share_folder
 
 STEP = 2.5e-4  # of the integration                                               [s]
@@ -188,5 +189,4 @@ def _measured(times, clean, rate, rng):
     taken = np.maximum(stamps + rng.normal(0.0, JITTER / rate, stamps.size), 0.0)
     samples = CubicSpline(times, clean)(taken)
     samples += rng.normal(0.0, NOISE * np.sqrt(rate / 2), samples.shape)
-    lsb = 2 * RANGE / 2**BITS
-    return stamps, np.clip(lsb * np.round(samples / lsb), -RANGE, RANGE - lsb)
+    return stamps, limited(samples, RANGE, BITS)

@@ -53,6 +53,8 @@ if TYPE_CHECKING:
     from flex_robot_sim.model.arm_parameters import Parameters, parameters, with_parameters
     from flex_robot_sim.model.assembly import load
     from flex_robot_sim.model.payload import with_payload
+    from flex_robot_sim.simulation.encoders import Encoders
+    from flex_robot_sim.simulation.imu_sensor import ImuSensor
     from flex_robot_sim.simulation.rollout import rollout
     from flex_robot_sim.simulation.simulation import Simulation
     from flex_robot_sim.simulation.simulation_log import SimulationLog
@@ -117,6 +119,8 @@ _LATER = {
     ),
     'util.settings': ('SimulationSettings',),
     'util.share': ('robots',),
+    'simulation.encoders': ('Encoders',),
+    'simulation.imu_sensor': ('ImuSensor',),
     'simulation.rollout': ('rollout',),
     'simulation.simulation': ('Simulation',),
     'simulation.simulation_log': ('SimulationLog',),
@@ -132,9 +136,11 @@ __all__ = [
     'Capsule',
     'Cylinder',
     'DescriptionError',
+    'Encoders',
     'Equilibrium',
     'FlexRobotSimError',
     'ForwardDynamicsDerivatives',
+    'ImuSensor',
     'InverseDynamicsDerivatives',
     'LinearModel',
     'Material',

@@ -1,0 +1,62 @@
+"""Errors of sensors: white noise that depends on seed, name and index only; range and steps."""
+
+from __future__ import annotations
+
+from zlib import crc32
+
+import numpy as np
+
+from flex_robot_sim.util.exceptions import SettingError, shortened
+
+BLOCK_SIZE = 256  # samples of noise that are drawn together
+
+
+class IndexedNoise:
+    """
+    Rows of independent standard normal numbers by index.
+
+    A row depends on seed, name and index only, so that a repeated sample has the same noise.
+    """
+
+    def __init__(self, seed: int, name: str, width: int) -> None:
+        """Prepare rows of `width` numbers for a sensor by its name."""
+        self._key, self._width = (seed, crc32(name.encode())), width
+        self._block, self._rows = -1, np.zeros((0, width))
+
+    def at(self, index: int) -> np.ndarray:
+        """Return the row (width,) of an index >= 0."""
+        block, row = divmod(index, BLOCK_SIZE)
+        if block != self._block:
+            random = np.random.default_rng([*self._key, block])
+            self._block, self._rows = block, random.normal(size=(BLOCK_SIZE, self._width))
+        return self._rows[row]
+
+
+def checked_seed(seed: object) -> int:
+    """Return a seed; SettingError for anything but a whole number >= 0."""
+    if not isinstance(seed, (int, np.integer)) or isinstance(seed, bool) or seed < 0:
+        raise SettingError(
+            f'seed = {shortened(repr(seed), 60)} must be a whole number >= 0: it determines the '
+            'noise of the sensors'
+        )
+    return int(seed)
+
+
+def limited(values: np.ndarray, limit: float, bits: int | None) -> np.ndarray:
+    """
+    Return readings within a range, as whole steps if the sensor has a word length.
+
+    :param limit: the range is -limit to limit; inf: none.
+    :param bits: of a two's complement word, whose largest value is one step below the limit.
+    """
+    if bits is None:
+        return np.minimum(np.maximum(values, -limit), limit)
+    half = 2 ** (bits - 1)
+    step = limit / half
+    return step * np.minimum(np.maximum(np.round(values / step), -half), half - 1)
+
+
+def in_steps(values: np.ndarray, resolution: np.ndarray) -> np.ndarray:
+    """Return values rounded to whole steps of a resolution, both (k,); 0: not rounded."""
+    steps = np.where(resolution > 0.0, resolution, 1.0)
+    return np.where(resolution > 0.0, steps * np.round(values / steps), values)
