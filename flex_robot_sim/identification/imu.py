@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.signal import savgol_filter
 
+from flex_robot_sim.analysis.imu_kinematics import imu_frames
 from flex_robot_sim.description.robot_parameters import near
 from flex_robot_sim.dynamics.kinematics import set_base_poses, set_motion
 from flex_robot_sim.jit.compiled import compiled
@@ -40,7 +41,7 @@ class ImuChannel(NamedTuple):
     """An axis of a gyro or an accelerometer."""
 
     kind: str  # of KINDS
-    link: str  # name of the link frame
+    link: str  # name of the link frame, or of an IMU of the description
     axis: int
 
 
@@ -66,27 +67,33 @@ def imu_channels(arm: ArmModel) -> list[str]:
     ]
 
 
+def _frames(arm):
+    """Frames of links, and of IMUs that the description places beside the origin of a link."""
+    return {**arm.frames, **imu_frames(arm)}
+
+
 def unknown_links(arm: ArmModel, names: Iterable[str]) -> list[str]:
     """Return the links of IMU channels that do not exist in this arm."""
-    channels = (imu_channel(name) for name in names)
+    channels, frames = (imu_channel(name) for name in names), _frames(arm)
     return [
         *dict.fromkeys(
-            channel.link for channel in channels if channel and channel.link not in arm.frames
+            channel.link for channel in channels if channel and channel.link not in frames
         )
     ]
 
 
 def refuse_unknown_links(arm: ArmModel, signals: Iterable[str]) -> None:
     """Refuse `SIGNAL=COLUMN` of an IMU on an unknown link, or on a fixed link."""
+    frames = _frames(arm)
     for words in signals:
         name = words.partition('=')[0]
         channel = imu_channel(name)
-        if channel and channel.link not in arm.frames:
+        if channel and channel.link not in frames:
             raise UsageError(
                 f'--signal {words}: the robot has no link "{channel.link}". '
-                f'{near(channel.link, arm.frames)}'
+                f'{near(channel.link, frames)}'
             )
-        if channel and arm.frames[channel.link].body < 0:
+        if channel and frames[channel.link].body < 0:
             raise UsageError(
                 f'--signal {words}: link "{channel.link}" never moves. Name the link '
                 'that carries the sensor.'
@@ -109,7 +116,8 @@ def imu_readings(
     """
     parsed = [imu for imu in map(imu_channel, channels) if imu]
     links = [*dict.fromkeys(imu.link for imu in parsed)]
-    frames = [arm.frames[link] for link in links]
+    known = _frames(arm)
+    frames = [known[link] for link in links]
     twists = np.zeros((len(coordinates), len(links), 6))
     rotations = np.zeros((len(coordinates), len(links), 3, 3))
     set_frames_along(

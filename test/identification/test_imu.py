@@ -5,6 +5,7 @@ from functools import cache
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
+from sensor_robots import with_sensors
 
 import flex_robot_sim as frs
 from flex_robot_sim.analysis.jacobians import pose
@@ -12,7 +13,7 @@ from flex_robot_sim.analysis.statics import equilibrium
 from flex_robot_sim.cli import main
 from flex_robot_sim.description.robot_parameters import with_parameters
 from flex_robot_sim.identification.identify import identify
-from flex_robot_sim.identification.imu import imu_readings
+from flex_robot_sim.identification.imu import imu_readings, refuse_unknown_links, unknown_links
 from flex_robot_sim.identification.log_file import Column, Log, read_log
 from flex_robot_sim.identification.log_simulation import SimulatedMotion, channels_of
 from flex_robot_sim.identification.prediction import Setup, initial_shapes
@@ -70,6 +71,24 @@ def test_a_rigid_link_measures_rate_centripetal_tangential_and_gravity(swing):
     wanted = mount.inv().apply(in_rod.inv().apply(force))
     np.testing.assert_allclose(read[3:-3, FORCES], wanted[3:-3], atol=5e-6)
     np.testing.assert_allclose(read[:, FORCES], wanted, atol=1e-4)
+
+
+def test_an_imu_beside_the_origin_of_a_link_is_a_frame_of_signals():
+    place, turn = '0.01 0.02 0.03', '0.3 -0.5 0.9'
+    framed = build_arm(frs.read_description(with_imu('two_link', 'tool', place, turn)))
+    text = with_sensors(
+        shipped_robots()['two_link'].read_text('utf-8'),
+        {'tool': f'<imu name="imu" xyz="{place}" rpy="{turn}"/>'},
+    )
+    arm, random = build_arm(frs.read_description(text)), np.random.default_rng(2)
+    q, v = 0.1 * random.normal(size=(2, 20, arm.size))
+    np.testing.assert_allclose(
+        imu_readings(arm, GRAVITY, SIX, q, v, 0.01),
+        imu_readings(framed, GRAVITY, SIX, q, v, 0.01),
+        rtol=1e-9,
+    )
+    refuse_unknown_links(arm, [f'{name}=COLUMN' for name in SIX])
+    assert unknown_links(arm, SIX) == []
 
 
 def test_at_rest_the_upward_axis_measures_gravity():
