@@ -22,7 +22,7 @@ from flex_robot_sim.nodes.settings import (
 )
 from flex_robot_sim.ros.node_settings import MessageSettings, NodeSettings, RobotSettings
 from flex_robot_sim.ros.services import SERVICES
-from flex_robot_sim.ros.topics import published_by, subscribed_by
+from flex_robot_sim.ros.topics import PLACEHOLDERS, published_by, subscribed_by
 from flex_robot_sim.system.launch_arguments import (
     HilArguments,
     ShaperArguments,
@@ -91,7 +91,7 @@ def fill_policy(policy: str) -> str:
             ('subscribe', [*subscribed, *SUBSCRIBED_BY_ALL]),
         ):
             rows = ''.join(
-                f'{" " * 12}<topic>{re.sub("LINK|JOINT", "*", name)}</topic>\n'
+                f'{" " * 12}<topic>{PLACEHOLDERS.sub("*", name)}</topic>\n'
                 for name in dict.fromkeys(names)
             )
             policy = re.sub(

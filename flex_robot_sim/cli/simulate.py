@@ -23,6 +23,7 @@ from flex_robot_sim.cli.common import (
     read_arm,
 )
 from flex_robot_sim.cli.compiling import show_compilation
+from flex_robot_sim.cli.sensor_readings import SensorReadings
 from flex_robot_sim.cli.simulate_move import (
     add_shaping,
     closed_loop_moves,
@@ -125,6 +126,12 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         '--rate', type=float, default=100.0, help='states per second (default: %(default)s)'
     )
+    parser.add_argument(
+        '--seed',
+        type=int,
+        default=0,
+        help='of the noise of IMUs and encoders in the output (default: %(default)s)',
+    )
     add_output(
         parser,
         '--output',
@@ -177,10 +184,13 @@ def run(arguments: Namespace) -> int:
             lambda: goal,
         )
     recording = _open_recording(arguments.output, arm)
+    sensors = _sensors(simulation, arguments, recording)
     try:
         if recording:
             _record_parameters(recording, arguments, arm, (servo.stiffness, servo.damping))
-        rows, wall_time = simulate_rows(simulation, arguments, take_steps, target, recording)
+        rows, wall_time = simulate_rows(
+            simulation, arguments, take_steps, target, recording, sensors
+        )
     except BaseException:
         _close(recording)  # keeps the states before the error or Ctrl-C
         raise
@@ -197,7 +207,7 @@ def run(arguments: Namespace) -> int:
     finally:  # after the summary, which a full disk must not prevent
         _close(recording)
     if arguments.output and not recording:
-        write_csv(arguments.output, arm, rows)
+        write_csv(arguments.output, arm, rows, sensors)
     if missed:
         print(f'flexsim simulate: {missed}', file=sys.stderr)
     return EXIT_NOT_ARRIVED if missed else 0
@@ -212,6 +222,8 @@ def _check_arguments(arguments, arm):
             f'--seconds hold more than {MAX_STEPS:g} steps of --time-step. Take '
             'fewer or longer ones.'
         )
+    if arguments.seed < 0:
+        raise UsageError('--seed must be 0 or more.')
     if arguments.seconds < arguments.time_step:
         raise UsageError('--seconds must be at least one --time-step.')
     if arguments.effort and arguments.effort_table:
@@ -267,6 +279,14 @@ def _open_recording(path, arm):
     from flex_robot_sim.recording.simulated import SimulationRecording  # imported late: needs mcap
 
     return SimulationRecording(path, arm, is_settled=True)
+
+
+def _sensors(simulation, arguments, recording):
+    """Return the SensorReadings for an output, or None if the arm has no sensors."""
+    if not arguments.output:
+        return None
+    sensors = SensorReadings(simulation, arguments.seed, recording)
+    return sensors if sensors.has_sensors else None
 
 
 def _record_parameters(recording, arguments, arm, servo):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flex_robot_sim.cli.mean_efforts import MeanEfforts
+from flex_robot_sim.cli.sensor_readings import SensorReadings
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.simulation.simulation import Simulation
 from flex_robot_sim.util.exceptions import UsageError
@@ -27,21 +28,26 @@ def simulate_rows(
     take_steps: Callable[[int], None],
     target: Callable[[], np.ndarray | None],
     recording: 'SimulationRecording | None',
+    sensors: SensorReadings | None = None,
 ) -> tuple[Rows, float]:
     """
     Return the rows of the table and the wall time of the steps [s].
 
     :param take_steps: advances the simulation by a number of steps.
     :param target: returns the set points for the recording, (2, joints) or None.
+    :param sensors: of the arm, which sample during the steps; None: it has none.
     """
     h, duration = arguments.time_step, arguments.seconds
     total, steps_done = max(round(duration / h), 1), 0
     # the period of a tiny rate may be infinite
     block = max(round(min(1 / max(arguments.rate, 1e-9) / h, total)), 1)
     rows, wall_time, shown_at = [_row(simulation)], 0.0, time.monotonic()
+    if sensors:
+        take_steps = sensors.sampling(take_steps)
     efforts = MeanEfforts(simulation, take_steps, block) if arguments.output else None
+    measured = sensors.measured() if sensors else None
     if recording:
-        recording.add(simulation, target())
+        recording.add(simulation, target(), measured)
     while steps_done < total:
         steps = min(block, total - steps_done)
         started = time.perf_counter()
@@ -51,8 +57,9 @@ def simulate_rows(
         if efforts:
             _set_mean_efforts(rows, simulation.arm, recording, efforts.around_last())
         rows.append(_row(simulation))
+        measured = sensors.measured() if sensors else None
         if recording:
-            recording.add(simulation, target())
+            recording.add(simulation, target(), measured)
         if sys.stderr.isatty() and time.monotonic() - shown_at > 0.2:
             shown_at = time.monotonic()
             print(f'\r{steps_done / total:4.0%}  {simulation.time:.2f} s', end='', file=sys.stderr)
@@ -97,8 +104,8 @@ def largest_deflections(arm: ArmModel, rows: Rows) -> dict[str, float]:
     return dict(zip(arm.tips, np.linalg.norm(tips[..., :3], axis=2).max(axis=0).tolist()))
 
 
-def write_csv(path: str, arm: ArmModel, rows: Rows) -> None:
-    """Write the table; UsageError if the file cannot be written."""
+def write_csv(path: str, arm: ArmModel, rows: Rows, sensors: SensorReadings | None = None) -> None:
+    """Write the table, with the readings of sensors; UsageError if it cannot be written."""
     joints = arm.joint_names
     header = [
         'time',
@@ -113,6 +120,9 @@ def write_csv(path: str, arm: ArmModel, rows: Rows) -> None:
         for link in arm.tips
         for part in ('x', 'y', 'z', 'turn_x', 'turn_y', 'turn_z')
     ]
+    if sensors:
+        header += sensors.header()
+        rows = _with_readings(rows, 3 * len(joints), sensors)
     try:
         with open_atomic(path, 'w', newline='', encoding='utf-8') as file:
             writer = csv.writer(file)
@@ -120,3 +130,11 @@ def write_csv(path: str, arm: ArmModel, rows: Rows) -> None:
             writer.writerows([f'{value:.9g}' for value in row] for row in rows)
     except OSError as error:
         raise UsageError(f'{path}: cannot be written: {error.strerror}.') from error
+
+
+def _with_readings(rows, size, sensors):
+    """Rows of the table: positions, velocities and motor positions as measured, then IMUs."""
+    return [
+        np.concatenate([row[:1], readings[:size], row[1 + size :], readings[size:]])
+        for row, readings in zip(rows, sensors.rows)
+    ]

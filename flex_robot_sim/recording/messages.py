@@ -8,17 +8,28 @@ from numpy.typing import ArrayLike
 
 from flex_robot_sim.ros.cdr import encode
 from flex_robot_sim.ros.definitions import KNOWN_FIELDS, SEPARATOR, message_type, short_name
-from flex_robot_sim.ros.topics import JOINT_STATE, POSE, TEXT
+from flex_robot_sim.ros.topics import IMU_KIND, JOINT_STATE, POSE, TEXT
 
 SECOND = 1_000_000_000  # [ns]
+NO_ESTIMATE = -1.0  # first element of a covariance of data that a sensor does not have
 _FIELDS = {
     **KNOWN_FIELDS,
     'geometry_msgs/Quaternion': 'float64 x 0\nfloat64 y 0\nfloat64 z 0\nfloat64 w 1',
+    'sensor_msgs/Imu': 'std_msgs/Header header\n'
+    + '\n'.join(
+        f'geometry_msgs/{kind} {name}\nfloat64[9] {name}_covariance'
+        for kind, name in (
+            ('Quaternion', 'orientation'),
+            ('Vector3', 'angular_velocity'),
+            ('Vector3', 'linear_acceleration'),
+        )
+    ),
 }
 _HEADER = 'builtin_interfaces/Time', 'std_msgs/Header'
 _NESTED_TYPES = {
     JOINT_STATE: _HEADER,
     TEXT: (),
+    IMU_KIND: (*_HEADER, 'geometry_msgs/Quaternion', 'geometry_msgs/Vector3'),
     POSE: (*_HEADER, 'geometry_msgs/Point', 'geometry_msgs/Quaternion', 'geometry_msgs/Pose'),
 }
 TEXTS = {
@@ -65,6 +76,33 @@ def pose(stamp: int, frame: str, position: np.ndarray, turn: np.ndarray) -> byte
             },
         },
     )
+
+
+def imu(
+    stamp: int,
+    frame: str,
+    angular_velocity: np.ndarray,
+    linear_acceleration: np.ndarray,
+    variances: tuple[float, float],
+) -> bytes:
+    """
+    Return the bytes of an Imu without orientation.
+
+    :param stamp: [ns]; frame: of the measurements, (3,) [rad/s] and (3,) [m/s2].
+    :param variances: of an axis of both.
+    """
+    values: dict[str, Any] = {
+        'header': _header(stamp, frame),
+        'orientation': {'w': 1.0},
+        'orientation_covariance': [NO_ESTIMATE, *[0.0] * 8],
+    }
+    for name, vector, variance in (
+        ('angular_velocity', angular_velocity, variances[0]),
+        ('linear_acceleration', linear_acceleration, variances[1]),
+    ):
+        values[name] = dict(zip('xyz', vector.tolist()))
+        values[f'{name}_covariance'] = (variance * np.eye(3)).ravel()
+    return encode(_TYPES[IMU_KIND], values)
 
 
 def text(data: str) -> bytes:

@@ -10,16 +10,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
+from flex_robot_sim.analysis.imu_kinematics import imu_mounts
 from flex_robot_sim.display.description import undeformed_tip
 from flex_robot_sim.display.turns import quaternion, quaternion_about
 from flex_robot_sim.model.described_text import described_text
 from flex_robot_sim.recording.mcap_file import RecordingWriter
-from flex_robot_sim.recording.messages import SECOND, TEXTS, joint_state, pose, text
+from flex_robot_sim.recording.messages import SECOND, TEXTS, imu, joint_state, pose, text
 from flex_robot_sim.ros import topics
 from flex_robot_sim.ros.topics import Topic, topic_words
 
 if TYPE_CHECKING:
     from flex_robot_sim.model.arm_model import ArmModel
+    from flex_robot_sim.simulation.imu_sensor import ImuSample, ImuSensor
     from flex_robot_sim.simulation.simulation import Simulation
 
 MEAN_EFFORTS = 'means around each state'  # value of the metadata `efforts`
@@ -40,6 +42,7 @@ class SimulationRecording:
         self._motor_joints = np.array([arm.idx_q[name] for name in arm.motor_names], int)
         self._motors, self._elastic = arm.motor_q[self._motor_joints], arm.elastic_q
         self._topic_words = topic_words(arm.tips)
+        self._imu_words = topic_words(imu_mounts(arm))
         self._pending: list[tuple[Topic, int, bytes | Callable[[np.ndarray], bytes]]] = []
         self._effort = np.zeros(len(arm.joint_names))
         self._send(topics.ROBOT_DESCRIPTION, 0, text(description))
@@ -51,17 +54,32 @@ class SimulationRecording:
             {name: json.dumps(np.asarray(value).tolist()) for name, value in parameters.items()},
         )
 
-    def add(self, simulation: Simulation, target: np.ndarray | None = None) -> None:
-        """Add a state, with targets (2, joints), and present efforts unless `settle` follows."""
+    def add(
+        self,
+        simulation: Simulation,
+        target: np.ndarray | None = None,
+        measured: tuple[np.ndarray, np.ndarray] | None = None,
+    ) -> None:
+        """
+        Add a state, with present efforts unless `settle` follows.
+
+        :param target: positions and velocities (2, joints).
+        :param measured: coordinates (nq,) and rates (nv,) by the encoders; default: exact.
+        """
         self.settle()
-        arm, stamp = self._arm, max(1, round(simulation.time * SECOND))  # zero means no stamp
+        arm, stamp = self._arm, _stamp(simulation.time)
         q, qd = simulation.q.copy(), simulation.v.copy()
+        by_encoders, rates_by_encoders = (q, qd) if measured is None else measured
         self._effort = simulation.applied_effort
         self._queue(
             topics.JOINT_STATES,
             stamp,
             lambda effort: joint_state(
-                stamp, arm.joint_names, q[arm.joint_q], qd[arm.joint_q], effort
+                stamp,
+                arm.joint_names,
+                by_encoders[arm.joint_q],
+                rates_by_encoders[arm.joint_q],
+                effort,
             ),
         )
         if target is not None:
@@ -73,8 +91,8 @@ class SimulationRecording:
                 lambda effort: joint_state(
                     stamp,
                     arm.motor_names,
-                    q[self._motors],
-                    qd[self._motors],
+                    by_encoders[self._motors],
+                    rates_by_encoders[self._motors],
                     effort[self._motor_joints],
                 ),
             )
@@ -106,6 +124,21 @@ class SimulationRecording:
             pose(stamp, arm.description.links[0].name, T[:3, 3], quaternion(T[:3, :3])),
         )
 
+    def add_imu(self, sensor: ImuSensor, sample: ImuSample) -> None:
+        """Add a sample of an IMU, which follows the state added last."""
+        stamp = _stamp(sample.time)
+        self._queue(
+            topics.IMU.with_word(self._imu_words[sensor.name]),
+            stamp,
+            imu(
+                stamp,
+                sensor.frame,
+                sample.angular_velocity,
+                sample.linear_acceleration,
+                sensor.variances,
+            ),
+        )
+
     def settle(self, effort: np.ndarray | None = None) -> None:
         """Write the state added last, with mean efforts (joints,) [N m, N] or those of `add`."""
         pending, self._pending = self._pending, []
@@ -133,6 +166,11 @@ class SimulationRecording:
             stamp,
             data,
         )
+
+
+def _stamp(time):
+    """Stamp of a simulated time [ns]; zero means no stamp."""
+    return max(1, round(time * SECOND))
 
 
 def about(arm: ArmModel) -> dict[str, str]:

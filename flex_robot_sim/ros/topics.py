@@ -56,8 +56,11 @@ class SubscribingNode(NamedTuple):
     quality: Quality = RELIABLE
 
 
+PLACEHOLDERS = re.compile('LINK|JOINT|NAME')  # in names of topics
+
+
 class Topic(NamedTuple):
-    """A topic; LINK or JOINT in its name stands for the words of `topic_words`."""
+    """A topic; LINK, JOINT or NAME in its name stands for the words of `topic_words`."""
 
     name: str  # relative to the namespace, unless it begins with /
     kind: str  # type of its messages
@@ -77,14 +80,15 @@ class Topic(NamedTuple):
         return self.name.rpartition('/')[2]
 
     def with_word(self, word: str) -> Topic:
-        """Return the topic of one link or joint."""
-        return self._replace(name=re.sub('LINK|JOINT', word, self.name))
+        """Return the topic of one link, joint or IMU."""
+        return self._replace(name=PLACEHOLDERS.sub(word, self.name))
 
     def quality_for(self, node: str) -> Quality:
         """Return the quality of the subscription of a node."""
         return next(item.quality for item in self.subscribers if item.node == node)
 
 
+IMU_KIND = 'sensor_msgs/msg/Imu'
 JOINT_STATE, FLOATS = 'sensor_msgs/msg/JointState', 'std_msgs/msg/Float64MultiArray'
 JOINT_TRAJECTORY = 'trajectory_msgs/msg/JointTrajectory'
 POSE, WRENCH = 'geometry_msgs/msg/PoseStamped', 'geometry_msgs/msg/WrenchStamped'
@@ -191,6 +195,19 @@ STRAIN = Topic(
             'outputs of the flex sensors for `vibration_feedback`, if the robot has any',
         ),
         SubscribingNode('drift', 'vibration of the links', SAMPLES),
+    ),
+)
+
+IMU = Topic(
+    'imu/NAME',
+    IMU_KIND,
+    publishers=(
+        PublishingNode(
+            'dynamics',
+            '`rate` of the `<imu>`',
+            'an IMU of the robot: angular velocity [rad/s] and acceleration minus gravity [m/s2] '
+            'in its axes, no orientation; only while it has subscribers',
+        ),
     ),
 )
 

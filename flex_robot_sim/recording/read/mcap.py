@@ -13,7 +13,6 @@ from flex_robot_sim.ros import topics
 from flex_robot_sim.util.exceptions import UsageError
 
 MAGIC = b'\x89MCAP'
-IMU = 'sensor_msgs/msg/Imu'
 IMU_FIELDS = {'gyro': 'angular_velocity', 'acceleration': 'linear_acceleration'}
 MAX_CLOCK_DRIFT = 1e-3  # of two clocks of a recording [s/s]
 
@@ -37,7 +36,7 @@ def read(path: Path) -> Recording:
             signal = _signal_of(table.topic.name, name)
             if signal:
                 recording.columns[signal] = Column(time, values)
-        if table.topic.kind == IMU:
+        if table.topic.kind == topics.IMU_KIND:
             _add_imus(recording, table, time)
     if not recording.columns:
         raise UsageError(f'{path}: there are no messages with numbers in it.')
