@@ -69,6 +69,8 @@ class ControllerNode(Node):
         self._is_in_drives = settings.servo == 'drives' and settings.feedback == 'motor'
         # the controller answers each state at once
         self._prepare(loop.simulation.arm, LoopTiming(loop.period, 0.0))
+        # drives close their loop inside the simulation, by the exact positions
+        self._encoders = None if self._is_in_drives else loop.encoders
         loop.controller = self.effort
 
     def effort(self, simulation: Simulation) -> np.ndarray:
@@ -76,13 +78,16 @@ class ControllerNode(Node):
         controller = self.controller
         if controller.feedback.needs_strain:
             controller.feedback.receive_strain(self._gauges @ simulation.q)
-        efforts = controller.update(
-            simulation.time,
-            simulation.position,
-            simulation.velocity,
-            simulation.motor_position,
-            simulation.motor_velocity,
-        )
+        if self._encoders is None:
+            joints = (
+                simulation.position,
+                simulation.velocity,
+                simulation.motor_position,
+                simulation.motor_velocity,
+            )
+        else:
+            joints = self._encoders.joints(simulation)
+        efforts = controller.update(simulation.time, *joints)
         self._send_target(simulation.time, round((simulation.time + self._offset) * SECOND))
         return pass_to_drives(controller, simulation, efforts) if self._is_in_drives else efforts
 

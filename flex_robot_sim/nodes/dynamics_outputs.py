@@ -12,12 +12,14 @@ from rosgraph_msgs.msg import Clock as ClockMessage
 from flex_robot_sim.display.turns import quaternion
 from flex_robot_sim.nodes.arm_outputs import ArmOutputs, PosePublisher
 from flex_robot_sim.nodes.display_outputs import DisplayOutputs
+from flex_robot_sim.nodes.imu_outputs import publish_imus
 from flex_robot_sim.nodes.settings import OutputSettings
 from flex_robot_sim.realtime.loop import SimulationLoop
 from flex_robot_sim.ros import topics
 from flex_robot_sim.ros.conversions import SECOND, set_stamp, set_vector
 from flex_robot_sim.ros.endpoints import advertise
 from flex_robot_sim.ros.topics import topic_words
+from flex_robot_sim.simulation.encoders import Encoders
 from flex_robot_sim.simulation.simulation import Simulation
 from flex_robot_sim.util.exceptions import SettingError
 
@@ -37,6 +39,8 @@ class DynamicsOutputs:
             _Wrench(node, arm, joint, word)
             for joint, word in topic_words(settings.wrench_joints).items()
         ]
+        self._use_encoders(settings.sensor_seed)
+        publish_imus(node, loop, self.stamp, settings.sensor_seed)
         self._joint_output = loop.add_output(
             settings.joint_state_rate, self._send_joints, is_answered=True
         )
@@ -47,6 +51,16 @@ class DynamicsOutputs:
             loop.add_output(settings.clock_rate, self._send_clock)
         self._display = DisplayOutputs(node, arm, self._tool, settings)
         self._display_output = loop.add_output(settings.display_rate, self._show)
+
+    def _use_encoders(self, seed):
+        """Let the loop measure joints by the encoders of the arm, if it has any."""
+        loop = self._loop
+        encoders = Encoders(loop.simulation, seed=seed)
+        if encoders.is_exact:
+            return
+        loop.encoders = encoders
+        if encoders.has_delay:
+            loop.add_output(1.0 / loop.period, lambda simulation, _: encoders.observe(simulation))
 
     def change(self, settings: OutputSettings) -> None:
         """Apply OutputSettings whose live fields have changed."""
@@ -64,7 +78,9 @@ class DynamicsOutputs:
     def _send_joints(self, simulation, effort):
         stamp = self.stamp(simulation)
         self._loop.note_sent(stamp)
-        self._arm_outputs.send_joints(stamp, simulation.q, simulation.v, effort)
+        encoders = self._loop.encoders
+        q, v = (simulation.q, simulation.v) if encoders is None else encoders.sample(simulation)
+        self._arm_outputs.send_joints(stamp, q, v, effort)
 
     def _send_flex(self, simulation, _effort):
         stamp = self.stamp(simulation)

@@ -46,6 +46,7 @@ class OutputSettings(Settings):
         False, 'publish /clock; stamps are then simulated time, as in lockstep'
     )
     clock_rate: float = setting(100.0, 'rate of /clock', 'Hz', above=0.0)
+    sensor_seed: int = setting(0, 'seed of the noise of IMUs and encoders', at_least=0)
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,7 @@ from flex_robot_sim.realtime.timing import RoundTrip, Samples
 from flex_robot_sim.util.exceptions import SettingError, SimulationError
 
 if TYPE_CHECKING:
+    from flex_robot_sim.simulation.encoders import Encoders
     from flex_robot_sim.simulation.simulation import Simulation
 
 IDLE_PERIOD_S = 0.05  # longest wait, and period at which a paused loop repeats its state
@@ -68,6 +69,7 @@ class SimulationLoop:
         self.pacer = Pacer(self.period, settings.real_time_factor, settings.max_lag)
         # efforts in place of commands
         self.controller: Callable[[Simulation], np.ndarray] | None = None
+        self.encoders: Encoders | None = None  # that measure the joints; None: exact positions
         self.outputs: list[Output] = []
         # (level, line): 'info', 'warning', 'error'
         self.events: queue.SimpleQueue[tuple[str, str]] = queue.SimpleQueue()
@@ -206,6 +208,8 @@ class SimulationLoop:
         self.simulation.reports.clear()  # as at the start
         self.resets += 1
         self.commands.forget()
+        if self.encoders is not None:
+            self.encoders.forget()
         self._pending = 0
         if self.state == FAILED:
             self._run_from_now()
