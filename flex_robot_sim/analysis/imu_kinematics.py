@@ -25,7 +25,7 @@ from flex_robot_sim.description.sensors import Imu
 from flex_robot_sim.dynamics.kinematics import set_motion, set_station
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.model.arguments import checked_coordinates, expect_arm, is_known
-from flex_robot_sim.model.arm_model import ArmArrays, ArmModel, Frame
+from flex_robot_sim.model.arm_model import ArmArrays, ArmModel, Frame, Workspace
 from flex_robot_sim.spatial.screws import set_composed, set_in_child
 from flex_robot_sim.util.exceptions import SettingError
 
@@ -64,19 +64,21 @@ def imu_motion(
     :param name: of the IMU; default: the only one of the arm.
     """
     q, v, a = checked_coordinates(arm, q=q, v=v, a=a)
-    mount, motion = imu_mount(arm, name), np.zeros((4, 6))
+    mount, out = imu_mount(arm, name), np.zeros((4, 6))
     with borrowed(arm) as scratch:
-        work = section = scratch.work
-        if mount.is_on_section:
-            section = work._replace(
-                **{word: np.zeros((1, *getattr(work, word).shape[1:])) for word in STATION_MOTION}
-            )
-        scratch.call(
-            set_imu_motion,
-            *(arm.arrays, mount.arrays, mount.body, mount.is_on_section, mount.R, mount.p),
-            *(q, v, a, motion, section, work),
-        )
-    return ImuMotion(motion[0, :3], motion[1, 3:])
+        section = section_workspace(mount, scratch.work)
+        place = mount.arrays, mount.body, mount.is_on_section, mount.R, mount.p
+        scratch.call(set_imu_motion, arm.arrays, q, v, a, *place, out, section, scratch.work)
+    return ImuMotion(out[0, :3], out[0, 3:])
+
+
+def section_workspace(mount: ImuMount, work: Workspace) -> Workspace:
+    """Return a Workspace with the section of an IMU as its only station; `work` if it is rigid."""
+    if not mount.is_on_section:
+        return work
+    return work._replace(
+        **{name: np.zeros((1, *getattr(work, name).shape[1:])) for name in STATION_MOTION}
+    )
 
 
 def imu_mount(arm: ArmModel, name: str | None = None) -> ImuMount:
@@ -130,18 +132,18 @@ def _mount(arm, link, imu):
 
 
 @compiled
-def set_imu_motion(arm, section_arm, body, is_on_section, R, p, q, qd, qdd, out, section, work):
+def set_imu_motion(arm, q, qd, qdd, section_arm, body, is_on_section, R, p, out, section, work):
     """
-    Set the twist of an IMU, and its rate with gravity, in the axes of the IMU.
+    Set angular velocity and specific force of an IMU.
 
+    :param q: coordinates (n,); qd: their rates; qdd: their accelerations.
     :param section_arm: ArmModel with the section of the IMU as its only station.
     :param body: that carries the IMU, -1: the base.
     :param R, p: pose of the IMU in the body, or in the section; (3, 3) and (3,) [m].
-    :param q: coordinates (n,); qd: their rates; qdd: their accelerations.
-    :param out: receives the twist, and its rate plus (0, w x v) (I22); two temporaries; (4, 6).
+    :param out: receives both in its first row, (4, 6); the others are temporaries.
     :param section: Workspace of the section, which shares the twists of `work`.
     """
-    V, dV, V_body, dV_body = out[0], out[1], out[2], out[3]
+    V, dV, V_body, dV_body = out[1], out[2], out[3], out[0]
     set_motion(arm, q, qd, work)
     set_rates(arm, qdd, work)
     for r in range(6):
@@ -161,6 +163,8 @@ def set_imu_motion(arm, section_arm, body, is_on_section, R, p, q, qd, qdd, out,
     else:
         set_in_child(R, p, V_body, V)
         set_in_child(R, p, dV_body, dV)
-    dV[3] += V[1] * V[5] - V[2] * V[4]
-    dV[4] += V[2] * V[3] - V[0] * V[5]
-    dV[5] += V[0] * V[4] - V[1] * V[3]
+    for r in range(3):
+        out[0, r] = V[r]
+    out[0, 3] = dV[3] + V[1] * V[5] - V[2] * V[4]  # (I22)
+    out[0, 4] = dV[4] + V[2] * V[3] - V[0] * V[5]
+    out[0, 5] = dV[5] + V[0] * V[4] - V[1] * V[3]

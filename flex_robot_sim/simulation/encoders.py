@@ -7,7 +7,7 @@ velocity is the difference of two measured positions over the time between them,
 
 from __future__ import annotations
 
-from collections import deque
+from bisect import bisect_right
 from typing import NamedTuple
 
 import numpy as np
@@ -22,7 +22,6 @@ MIN_PERIOD_RATIO = 0.5  # shortest time between two samples, in time steps
 class _State(NamedTuple):
     """Exact motion of the measured coordinates (m,)."""
 
-    time: float
     position: np.ndarray
     velocity: np.ndarray
 
@@ -58,7 +57,12 @@ class Encoders:
         self._links, self._motors = arm.joint_q, arm.motor_q
         self._step = float(simulation.settings.time_step)
         self._noise = IndexedNoise(checked_seed(seed), 'encoders', len(rows))
-        self._history: deque[_State] = deque()
+        delays = dict.fromkeys(self._delay.tolist())
+        # rows of the encoders with each delay
+        self._groups = [(delay, np.flatnonzero(self._delay == delay)) for delay in delays]
+        self._longest_delay = max(delays, default=0.0)
+        self._times: list[float] = []
+        self._states: list[_State] = []
         self._last: tuple[float, np.ndarray, np.ndarray] | None = None  # time, position, velocity
 
     @property
@@ -69,36 +73,27 @@ class Encoders:
     @property
     def has_delay(self) -> bool:
         """Whether an encoder has a delay, so that `observe` is useful between samples."""
-        return bool(self._delay.any())
+        return self._longest_delay > 0.0
 
     def forget(self) -> None:
         """Forget the past, after the state was set anew."""
-        self._history.clear()
+        self._times.clear()
+        self._states.clear()
         self._last = None
 
     def observe(self, simulation: Simulation) -> None:
         """Remember the present state, from which later samples interpolate a delay."""
-        history, now = self._history, simulation.time
-        if history and now < history[-1].time:
-            self.forget()  # an earlier state was restored
-        state = _State(now, simulation.q[self._coordinates], simulation.v[self._coordinates])
-        if history and now - history[-1].time < MIN_PERIOD_RATIO * self._step:
-            history[-1] = state
-        else:
-            history.append(state)
-        oldest = now - self._delay.max(initial=0.0)
-        while len(history) > 2 and history[1].time <= oldest:
-            history.popleft()
+        self._observe(simulation.time, simulation.q, simulation.v)
 
     def sample(self, simulation: Simulation) -> tuple[np.ndarray, np.ndarray]:
         """Return coordinates (nq,) and rates (nv,), those with an encoder as measured."""
-        q, v = simulation.q, simulation.v
+        q, v, now = simulation.q, simulation.v, simulation.time
         if self.is_exact:
             return q, v
-        self.observe(simulation)
-        now, rows = simulation.time, self._coordinates
+        self._observe(now, q, v)
         noise = self._deviation * self._noise.at(round(now / self._step))
         position = in_steps(self._delayed(now) + noise, self._resolution)
+        rows = self._coordinates
         if self._last is None:
             self._last = now, position, v[rows]
         elif now - self._last[0] > MIN_PERIOD_RATIO * self._step:
@@ -115,27 +110,37 @@ class Encoders:
         links, motors = self._links, self._motors
         return q[links], v[links], q[motors], v[motors]
 
+    def _observe(self, now, q, v):
+        times, states, rows = self._times, self._states, self._coordinates
+        if times and now < times[-1]:
+            self.forget()  # an earlier state was restored
+        if times and now - times[-1] < MIN_PERIOD_RATIO * self._step:
+            times.pop()
+            states.pop()
+        times.append(now)
+        states.append(_State(q[rows], v[rows]))
+        excess = bisect_right(times, now - self._longest_delay) - 1
+        if excess > 0:
+            del times[:excess], states[:excess]
+
     def _delayed(self, now):
         """Exact positions (m,) at the delay of each encoder before now."""
-        history = self._history
-        newest = history[-1].position
-        if len(history) == 1 or not self._delay.any():
+        times, states = self._times, self._states
+        newest = states[-1].position
+        if len(times) == 1 or not self.has_delay:
             return newest
-        times = np.array([state.time for state in history])
-        wanted = np.maximum(now - self._delay, times[0])
-        after = np.clip(np.searchsorted(times, wanted), 1, len(times) - 1)
-        return np.array(
-            [
-                _interpolated(history[k - 1], history[k], row, time)
-                for row, (k, time) in enumerate(zip(after.tolist(), wanted.tolist()))
-            ]
-        )
+        position = newest.copy()
+        for delay, rows in self._groups:
+            time = max(now - delay, times[0])
+            k = min(max(bisect_right(times, time), 1), len(times) - 1)
+            before, after = states[k - 1], states[k]
+            span = times[k] - times[k - 1]
+            position[rows] = _interpolated(before, after, rows, (time - times[k - 1]) / span, span)
+        return position
 
 
-def _interpolated(before, after, row, time):
-    """Position at a time between two states, by the cubic with their positions and velocities."""
-    span = after.time - before.time
-    s = (time - before.time) / span
-    p0, p1 = before.position[row], after.position[row]
-    v0, v1 = span * before.velocity[row], span * after.velocity[row]
+def _interpolated(before, after, rows, s, span):
+    """Positions at a share s of the span [s] between two states, by the cubic of Hermite."""
+    p0, p1 = before.position[rows], after.position[rows]
+    v0, v1 = span * before.velocity[rows], span * after.velocity[rows]
     return p0 + s * v0 + s**2 * (3 * (p1 - p0) - 2 * v0 - v1) + s**3 * (2 * (p0 - p1) + v0 + v1)

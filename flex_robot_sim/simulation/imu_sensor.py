@@ -65,11 +65,10 @@ class ImuSensor:
             else whole('steps_per_sample', steps_per_sample)
         )
         period = self.steps_per_sample * step
-        self._imu, self._step = mount.imu, step
+        self._bits, self._step = mount.imu.bits, step
         # a density n over the band up to half of the rate: n^2 / (2 period) is the variance
-        self._deviations = {
-            kind: getattr(mount.imu, f'{kind}_noise') / np.sqrt(2.0 * period) for kind in KINDS
-        }
+        self._deviation = _of_axes(mount.imu, 'noise') / np.sqrt(2.0 * period)
+        self._bias, self._range = _of_axes(mount.imu, 'bias'), _of_axes(mount.imu, 'range')
         self._noise = IndexedNoise(checked_seed(seed), self.name, 6)
 
     @property
@@ -80,28 +79,18 @@ class ImuSensor:
     @property
     def variances(self) -> tuple[float, float]:
         """Variance of noise and steps of an axis: gyroscope [rad2/s2], accelerometer [m2/s4]."""
-        gyroscope, accelerometer = (
-            float(self._deviations[kind] ** 2 + self._step_of(kind) ** 2 / 12) for kind in KINDS
-        )
-        return gyroscope, accelerometer
+        steps = 0.0 if self._bits is None else 2 * self._range / 2**self._bits
+        variance = self._deviation**2 + steps**2 / 12
+        return float(variance[0]), float(variance[3])
 
     def sample(self, simulation: Simulation) -> ImuSample:
         """Return the sample of the present state of a simulation of this arm."""
-        motion = simulation.imu(self.name)
+        exact = np.concatenate(simulation.imu(self.name))
         noise = self._noise.at(round(simulation.time / self._step))
-        return ImuSample(
-            simulation.time,
-            self._reading(motion.angular_velocity, 'gyroscope', noise[:3]),
-            self._reading(motion.specific_force, 'accelerometer', noise[3:]),
-        )
+        values = limited(exact + self._bias + self._deviation * noise, self._range, self._bits)
+        return ImuSample(simulation.time, values[:3], values[3:])
 
-    def _reading(self, exact, kind, noise):
-        imu = self._imu
-        values = exact + getattr(imu, f'{kind}_bias') + self._deviations[kind] * noise
-        return limited(values, getattr(imu, f'{kind}_range'), imu.bits)
 
-    def _step_of(self, kind):
-        """Step of the readings; 0 without a word length."""
-        if self._imu.bits is None:
-            return 0.0
-        return 2 * getattr(self._imu, f'{kind}_range') / 2**self._imu.bits
+def _of_axes(imu, word):
+    """Numbers (6,) of the axes of gyroscope and accelerometer."""
+    return np.concatenate([np.broadcast_to(getattr(imu, f'{kind}_{word}'), 3) for kind in KINDS])

@@ -49,15 +49,21 @@ def accelerations(simulated: SimulatedArm) -> np.ndarray:
     """Accelerations of all coordinates (n,) at this instant."""
     arrays, (q, qd, qdd, effort, *_) = simulated.arrays, simulated.state
     qdd, work = qdd.copy(), simulated.query_work
-    is_sticky = simulated.settings.scheme == 'implicit_midpoint' and has_dry_friction(
-        arrays.friction
-    )
-    work.joint_force[:] = simulated.work.joint_force
-    work.own_inertia[:] = simulated.work.own_inertia
+    is_sticky = set_solver_start(simulated)
     set_instant_accelerations(
         arrays, simulated.loads, q, qd, effort, is_sticky, work, np.empty(q.size), qdd
     )
     return qdd
+
+
+def set_solver_start(simulated: SimulatedArm) -> bool:
+    """Prepare `query_work` for accelerations; return whether dry friction may stick."""
+    work, last = simulated.query_work, simulated.work
+    work.joint_force[:] = last.joint_force
+    work.own_inertia[:] = last.own_inertia
+    return simulated.settings.scheme == 'implicit_midpoint' and has_dry_friction(
+        simulated.arrays.friction
+    )
 
 
 def carried_body(arm: ArmModel, joint: str) -> tuple[int, Frame]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from zlib import crc32
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from flex_robot_sim.util.exceptions import SettingError, shortened
 
@@ -42,21 +43,22 @@ def checked_seed(seed: object) -> int:
     return int(seed)
 
 
-def limited(values: np.ndarray, limit: float, bits: int | None) -> np.ndarray:
+def limited(values: np.ndarray, limit: ArrayLike, bits: int | None) -> np.ndarray:
     """
     Return readings within a range, as whole steps if the sensor has a word length.
 
-    :param limit: the range is -limit to limit; inf: none.
+    :param limit: the range is -limit to limit, one number or one per value; inf: none.
     :param bits: of a two's complement word, whose largest value is one step below the limit.
     """
     if bits is None:
-        return np.minimum(np.maximum(values, -limit), limit)
+        return np.minimum(np.maximum(values, np.negative(limit)), limit)
     half = 2 ** (bits - 1)
-    step = limit / half
+    step = np.divide(limit, half)
     return step * np.minimum(np.maximum(np.round(values / step), -half), half - 1)
 
 
 def in_steps(values: np.ndarray, resolution: np.ndarray) -> np.ndarray:
     """Return values rounded to whole steps of a resolution, both (k,); 0: not rounded."""
-    steps = np.where(resolution > 0.0, resolution, 1.0)
-    return np.where(resolution > 0.0, steps * np.round(values / steps), values)
+    has_steps = resolution > 0.0
+    steps = np.where(has_steps, resolution, 1.0)
+    return np.where(has_steps, steps * np.round(values / steps), values)

@@ -6,10 +6,11 @@ import numpy as np
 
 from flex_robot_sim.analysis.deflection import Deflections
 from flex_robot_sim.analysis.flex_sensors import curvatures
-from flex_robot_sim.analysis.imu_kinematics import ImuMotion, imu_motion
+from flex_robot_sim.analysis.imu_kinematics import ImuMotion
 from flex_robot_sim.analysis.jacobians import jacobian, pose, twist, twist_rate
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.simulation import queries
+from flex_robot_sim.simulation.imu_query import ImuQuery
 from flex_robot_sim.simulation.simulated_arm import SimulatedArm
 
 
@@ -163,8 +164,10 @@ class SimulationQueries:
 
         :param name: of an `<imu>` of the description; default: the only one.
         """
-        simulated, (q, qd, *_) = self._simulated, self._simulated.state
-        return imu_motion(self.arm, q, qd, queries.accelerations(simulated), name)
+        known = self._simulated.imu_queries
+        if name not in known:
+            known[name] = ImuQuery(self._simulated, name)
+        return known[name].motion(self._simulated)
 
     def wrench(self, joint: str) -> np.ndarray:
         """Moment and force (6,) [N m, N] that a joint transmits to its link, in the link frame."""

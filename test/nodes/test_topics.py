@@ -28,7 +28,7 @@ NODES = {  # parameters, and the line of a node that has started; the controller
     'drift': ({}, 'slowest mode'),
     'trajectory_action': ({}, 'offers '),
 }
-PLACEHOLDERS = {'LINK': ('upper_arm', 'forearm'), 'JOINT': ('elbow',)}
+PLACEHOLDERS = {'LINK': ('upper_arm', 'forearm'), 'JOINT': ('elbow',), 'NAME': ()}  # two_link
 SIMULATOR_SERVICES = (
     'GetSimulatorFeatures',
     'GetSimulationState',
