@@ -8,7 +8,7 @@ dv) of the body twist (w, v) of the frame includes it, and
 
     f = dv + w x v                                                                           (I22)
 
-An IMU on a flexible link is fixed to the section of the beam beside it, as a child link is.
+An IMU on a flexible link is fixed to the nearest section of its beam, as a child link is.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ def imu_channels(arm: ArmModel) -> list[str]:
 
 
 def _frames(arm):
-    """Frames of links, and of IMUs that the description places beside the origin of a link."""
+    """Frames of links, and of IMUs that are not at the origin of their link."""
     return {**arm.frames, **imu_frames(arm)}
 
 

@@ -32,6 +32,12 @@ class Encoders:
 
     Joints without `<encoder>` are measured exactly. The noise of a sample depends on the seed and
     the time step only.
+
+    Example::
+
+        sim = frs.Simulation(frs.load('single_link'))
+        encoders = frs.Encoders(sim, seed=1)
+        q, v = encoders.sample(sim)             # with `<encoder>`, as measured
     """
 
     def __init__(self, simulation: Simulation, *, seed: int = 0) -> None:

@@ -33,12 +33,9 @@ class ImuSensor:
 
         builder = frs.ArmBuilder().add_rigid('arm', mass=1.0, centre=(0.2, 0, 0))
         builder.add_joint('hinge', parent='base', child='arm', axis='y')
-        builder.add_imu('arm', 'imu', xyz=(0.2, 0, 0), accelerometer_noise=2e-3)
-        sim = frs.Simulation(builder.build())
+        sim = frs.Simulation(builder.add_imu('arm', 'imu', accelerometer_noise=2e-3).build())
         sensor = frs.ImuSensor(sim, 'imu', seed=1)
-        sim.step(sensor.steps_per_sample)
-        sample = sensor.sample(sim)
-        sample.linear_acceleration, sample.angular_velocity
+        acceleration = sensor.sample(sim).linear_acceleration
     """
 
     def __init__(

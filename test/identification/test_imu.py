@@ -73,7 +73,7 @@ def test_a_rigid_link_measures_rate_centripetal_tangential_and_gravity(swing):
     np.testing.assert_allclose(read[:, FORCES], wanted, atol=1e-4)
 
 
-def test_an_imu_beside_the_origin_of_a_link_is_a_frame_of_signals():
+def test_an_imu_off_the_origin_of_its_link_is_a_frame_of_signals():
     place, turn = '0.01 0.02 0.03', '0.3 -0.5 0.9'
     framed = build_arm(frs.read_description(with_imu('two_link', 'tool', place, turn)))
     text = with_sensors(

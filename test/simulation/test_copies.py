@@ -374,6 +374,7 @@ def test_every_attribute_is_state_or_rebuilt():
         '_make_formulation',
         '_advance_checked',
         '_set_energies',
+        'imu_queries',
         'time_step',
         'last_call',
     }
