@@ -68,3 +68,20 @@ def test_imus_and_encoders_of_a_swinging_arm(observer):
         if stamp(states[0]) <= stamp(message) <= stamp(states[-1])
     ]
     assert turned == pytest.approx(np.mean(rates) * times, abs=0.05 * abs(turned) + 2 * STEP)
+
+
+def test_a_controller_inside_the_process_reads_the_encoders(start, observer, tmp_path):
+    """The arm rests at 0.2 rad, which an encoder with steps of 0.5 rad shows as 0."""
+    text = shipped_robots()['single_link'].read_text('utf-8')
+    path = tmp_path / 'coarse.urdf'
+    path.write_text(with_sensors(text, {}, {'motor': '<encoder resolution="0.5"/>'}))
+    start('simulation', robot=str(path), initial_position='[0.2]')
+    states = observer.listen(JointState, 'joint_states')
+    reference = observer.publisher(JointState, 'controller/reference')
+    observer.spin_until(lambda: states)
+    assert states[-1].position[0] == 0.0
+    reference.publish(JointState(name=['motor'], position=[0.1]))
+    # towards 0.1 rad from the measured 0, not from 0.2 rad
+    observer.spin_until(lambda: any(abs(state.effort[0]) > 1e-3 for state in states))
+    first = next(state.effort[0] for state in states if abs(state.effort[0]) > 1e-3)
+    assert first > 0.0

@@ -457,3 +457,20 @@ def test_outputs_report_the_effort_of_the_motor_and_not_the_command():
         loop.state = PAUSED
     loop.reset()
     assert efforts[-1] == [0.0, 0.0, 0.0]
+
+
+def test_a_reset_is_no_motion_to_the_encoders():
+    builder = frs.ArmBuilder().add_rigid('arm', mass=1.0, centre=(0.2, 0.0, 0.0))
+    builder.add_joint('hinge', parent='base', child='arm', axis='y')
+    builder.add_encoder('hinge', resolution=1e-6, delay=5e-3)
+    clock = Clock()
+    loop = SimulationLoop(frs.Simulation(builder.build()), LoopSettings(), [np.inf], clock)
+    loop.encoders = frs.Encoders(loop.simulation)
+    measured = []
+    loop.add_output(
+        1000.0, lambda simulation, _: measured.append(loop.encoders.joints(simulation))
+    )
+    run_until(loop, clock, 50.3)
+    assert abs(measured[-1][0][0]) > 0.1
+    loop.reset()
+    assert [values[0] for values in measured[-1]] == [0.0] * 4
