@@ -1,4 +1,10 @@
-"""A ROS node that looks on: it listens, sends and asks."""
+"""
+A ROS node that looks on: it listens, sends and asks.
+
+A process may have one participant of DDS at a time: with two of them, Fast DDS 2.14 sometimes
+hangs or crashes when a node is destroyed. A test with a context of its own therefore takes the
+fixture `no_observer`.
+"""
 
 import time
 
@@ -22,27 +28,43 @@ def figures(message):
 
 
 class Observer:
-    """A node that listens, sends and asks."""
+    """A node that listens, sends and asks; it is there from its first use until `close`."""
 
-    def __init__(self, context, executor='auto'):
-        """Make the node."""
-        self.node = rclpy.create_node('observer', context=context)
-        self._executor = make_executor(executor, context)
-        self._executor.add_node(self.node)
-        self._clients, self._heard = {}, []
-        self._own_publishers = {*self.node.publishers}
+    def __init__(self):
+        """Make no node yet."""
+        self._context = None
+
+    def _open(self):
+        """Return the executor of the node, which is made if there is none."""
+        if self._context is None:
+            self._context = rclpy.Context()
+            rclpy.init(context=self._context)
+            self._node = rclpy.create_node('observer', context=self._context)
+            self._executor = make_executor('auto', self._context)
+            self._executor.add_node(self._node)
+            self._clients, self._heard = {}, []
+            self._own_publishers = {*self._node.publishers}
+        return self._executor
+
+    @property
+    def node(self):
+        """The node, in a context of its own."""
+        self._open()
+        return self._node
 
     def spin_until(self, condition, timeout=PATIENCE, what='it'):
         """Handle messages until `condition` holds."""
+        executor = self._open()
         end = time.monotonic() + timeout
         while not condition():
             assert time.monotonic() < end, f'{what} did not happen within {timeout:g} s'
-            self._executor.spin_once(timeout_sec=0.02)
+            executor.spin_once(timeout_sec=0.02)
 
     def listen(self, kind, topic, qos=50):
         """Return the list that messages of a topic are added to."""
         heard: list = []
-        self._heard.append(self.node.create_subscription(kind, topic, heard.append, qos))
+        subscription = self.node.create_subscription(kind, topic, heard.append, qos)
+        self._heard.append(subscription)
         return heard
 
     def hear(self, kind, topic, condition=lambda message: True, qos=50):
@@ -67,9 +89,10 @@ class Observer:
 
     def call(self, kind, name, request=None):
         """Return the response of a service."""
+        node = self.node
         # each discovery of a service takes seconds
         if name not in self._clients:
-            self._clients[name] = self.node.create_client(kind, name)
+            self._clients[name] = node.create_client(kind, name)
         client = self._clients[name]
         self.spin_until(client.service_is_ready, what=f'the service {name}')
         end = time.monotonic() + PATIENCE
@@ -95,6 +118,8 @@ class Observer:
 
     def forget(self):
         """Listen to nothing any more, and take back what is latched."""
+        if self._context is None:
+            return
         for subscription in self._heard:
             self.node.destroy_subscription(subscription)
         for publisher in {*self.node.publishers} - self._own_publishers:
@@ -102,22 +127,29 @@ class Observer:
         self._heard.clear()
 
     def close(self):
-        """Destroy the node."""
+        """Destroy the node, and leave DDS."""
+        if self._context is None:
+            return
         self._executor.shutdown()
-        self.node.destroy_node()
+        self._node.destroy_node()
+        rclpy.try_shutdown(context=self._context)
+        self._context = None
 
 
 @pytest.fixture(scope='session')
 def the_observer():
-    context = rclpy.Context()
-    rclpy.init(context=context)
-    observer = Observer(context)
+    observer = Observer()
     yield observer
     observer.close()
-    rclpy.try_shutdown(context=context)
 
 
 @pytest.fixture
 def observer(the_observer):
     yield the_observer
     the_observer.forget()
+
+
+@pytest.fixture
+def no_observer(the_observer):
+    """Leave DDS, so that a test may have a participant of its own in this process."""
+    the_observer.close()

@@ -2,9 +2,9 @@
 
 import pytest
 from launch_processes import CALM, PATIENCE, LaunchProcess
-from ros_observer import observer, the_observer
+from ros_observer import no_observer, observer, the_observer
 
-__all__ = ['observer', 'the_observer']  # fixtures
+__all__ = ['no_observer', 'observer', 'the_observer']  # fixtures
 
 
 @pytest.fixture

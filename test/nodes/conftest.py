@@ -8,7 +8,7 @@ import pytest
 from command_calls import restored_state
 from control_msgs_build import folder_of_control_msgs
 from node_processes import NodeProcess
-from ros_observer import observer, the_observer
+from ros_observer import no_observer, observer, the_observer
 
 import flex_robot_sim as frs
 from flex_robot_sim.control.joint_controller import JointController
@@ -17,7 +17,7 @@ from flex_robot_sim.realtime.loop import SimulationLoop
 from flex_robot_sim.realtime.loop_settings import LoopSettings
 from flex_robot_sim.start import start_node
 
-__all__ = ['observer', 'the_observer']  # fixtures
+__all__ = ['no_observer', 'observer', 'the_observer']  # fixtures
 
 
 @pytest.fixture(scope='session', autouse=True)
@@ -44,7 +44,7 @@ def start():
 
 
 @pytest.fixture
-def ended(capfd):
+def ended(no_observer, capfd):
     """Return a function that runs a node to its end in this process; it gives code and lines."""
 
     def run(name, *ros_arguments, **parameters):

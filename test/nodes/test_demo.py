@@ -138,7 +138,7 @@ def demo(tmp_path):
 
 
 @pytest.mark.long
-def test_a_simulation_that_stops_ends_the_demo_with_a_line_and_code_1(demo):
+def test_a_simulation_that_stops_ends_the_demo_with_a_line_and_code_1(demo, no_observer):
     running = demo('--seconds', '60', '--no-view', '--inside', '--plot', 'run.png')
     running.wait_for_line(LINE)
     domain = re.findall(rf'{LINE}=(\d+)', '\n'.join(running.errors))[0]

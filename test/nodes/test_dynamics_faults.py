@@ -57,14 +57,14 @@ def test_a_useless_start_ends_with_one_line_and_code_2(refused, parameters, line
     ],
 )
 def test_a_useless_robot_description_ends_with_one_line_and_code_2(
-    ended, observer, space, text, complaint
+    start, observer, space, text, complaint
 ):
     observer.node.create_publisher(String, f'/{space}/robot_description', LATCHED).publish(
         String(data=text)
     )
-    code, lines = ended('dynamics', '-r', f'__ns:=/{space}')
-    assert code == 2 and 'waiting for robot_description' in lines[0]
-    assert lines[1:] == [f'dynamics: <text>{complaint}']
+    process = start('dynamics', '-r', f'__ns:=/{space}')
+    assert process.wait() == 2 and 'waiting for robot_description' in process.lines[0]
+    assert process.lines[1:] == [f'dynamics: <text>{complaint}']
 
 
 def test_a_display_description_is_no_robot_to_simulate(start, observer):
@@ -99,15 +99,13 @@ def shared():
 
 
 def test_a_subscriber_that_never_looks_does_not_hold_up_the_arm(shared, observer):
-    context = rclpy.Context()
-    rclpy.init(context=context)
-    sleeper = rclpy.create_node('sleeper', context=context)  # no executor spins it
+    # no executor spins it
+    sleeper = rclpy.create_node('sleeper', context=observer.node.context)
     for depth in (1, 1000):
         sleeper.create_subscription(JointState, 'joint_states', print, depth)
     seen = observer.listen(DiagnosticArray, '/diagnostics')
     observer.spin_until(lambda: len(seen) >= 4)
     sleeper.destroy_node()
-    rclpy.try_shutdown(context=context)
     assert figures(seen[-1])['state'] == 'running'
     assert float(figures(seen[-1])['real-time factor']) > 0.5  # a shared machine may be slow
 
@@ -132,7 +130,6 @@ def test_time_that_cannot_be_kept_is_dropped_and_counted_not_raced_after(shared,
     assert float(later['real-time factor']) < 1.2
 
 
-@pytest.mark.long
 def test_two_nodes_of_one_name_are_noticed_and_a_signal_stops_them(shared, start, observer):
     second = start('dynamics', robot='two_link')
     for process in (shared, second):

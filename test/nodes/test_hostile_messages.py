@@ -19,14 +19,15 @@ REFUSED = (
 @pytest.mark.parametrize(
     'name', ['dynamics', 'controller', 'simulation', 'shaper', 'view', 'drift', 'bridge']
 )
-def test_a_node_does_not_run_the_xacro_of_a_topic(refused, observer, tmp_path, name):
+def test_a_node_does_not_run_the_xacro_of_a_topic(start, observer, tmp_path, name):
     mark, space = tmp_path / 'created', f'hostile_{name}'
     if name == 'view':
         pytest.importorskip('viser')
     observer.node.create_publisher(String, f'/{space}/robot_description', LATCHED).publish(
         String(data=xacro_robot(mark))
     )
-    assert refused(name, '-r', f'__ns:=/{space}').endswith(REFUSED)
+    process = start(name, '-r', f'__ns:=/{space}')
+    assert process.wait() == 2 and process.lines[-1].endswith(REFUSED)
     assert not mark.exists()
 
 

@@ -38,7 +38,7 @@ class Second(Settings):
 
 
 @pytest.fixture
-def make_node():
+def make_node(no_observer):
     """Return a function that makes a node; all are gone after the test."""
     context = rclpy.Context()
     nodes: list = []

@@ -3,7 +3,6 @@
 import time
 
 import pytest
-import rclpy
 from node_processes import PATIENCE
 from rclpy.node import Node
 from ros_observer import LATCHED
@@ -27,25 +26,21 @@ class Unheard(Node):
 @pytest.mark.parametrize('kind', [Unheard, Node])
 def test_a_description_comes_once(observer, kind):
     topic = f'{kind.__name__.lower()}/robot_description'
-    context = rclpy.Context()
-    rclpy.init(context=context)
-    try:
-        node = kind('waits', namespace=kind.__name__.lower(), context=context)
-        arms: list = []
-        executor = make_executor(context=context)
-        executor.add_node(node)
-        when_arm_is_known(node, RobotSettings(), arms.append)
-        publisher = observer.publisher(String, topic, LATCHED)
-        for name in ('two_link', 'rig'):
-            publisher.publish(String(data=shipped_robots()[name].read_text('utf-8')))
-            end = time.monotonic() + PATIENCE
-            while not arms:
-                assert time.monotonic() < end, 'no robot came'
-                executor.spin_once(timeout_sec=0.05)
-        for _ in range(15):  # longer than it would take to ask for the second one
+    context = observer.node.context
+    node = kind('waits', namespace=kind.__name__.lower(), context=context)
+    arms: list = []
+    executor = make_executor(context=context)
+    executor.add_node(node)
+    when_arm_is_known(node, RobotSettings(), arms.append)
+    publisher = observer.publisher(String, topic, LATCHED)
+    for name in ('two_link', 'rig'):
+        publisher.publish(String(data=shipped_robots()[name].read_text('utf-8')))
+        end = time.monotonic() + PATIENCE
+        while not arms:
+            assert time.monotonic() < end, 'no robot came'
             executor.spin_once(timeout_sec=0.05)
-        assert [arm.description.name for arm in arms] == ['two_link']
-        executor.shutdown()
-        node.destroy_node()
-    finally:
-        rclpy.try_shutdown(context=context)
+    for _ in range(15):  # longer than it would take to ask for the second one
+        executor.spin_once(timeout_sec=0.05)
+    assert [arm.description.name for arm in arms] == ['two_link']
+    executor.shutdown()
+    node.destroy_node()

@@ -67,7 +67,7 @@ def assert_bounds_hold(settings):
 
 
 @pytest.fixture
-def context():
+def context(no_observer):
     """A context of ROS."""
     context = rclpy.Context()
     rclpy.init(context=context)
