@@ -76,6 +76,11 @@ def path_error(
         found.error, found.share * found.speed
     """
     expect_arm(arm)
+    if not callable(getattr(shaper, 'shape', None)):
+        raise SettingError(
+            f'shaper = {shortened(repr(shaper), 60)} must be a Shaper, as of '
+            'flex_robot_sim.shaping.zvd, or a ShaperSpecification'
+        )
     period, samples = _checked_positions(arm, times, positions)
     if bound is not None and not 0.0 < number_or_nan(bound) < math.inf:
         raise SettingError(f'bound = {shortened(repr(bound), 60)} must be > 0 and finite [m]')

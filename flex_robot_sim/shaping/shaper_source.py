@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from flex_robot_sim.model.arguments import truth
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.assembly import load
 from flex_robot_sim.shaping.log_recommendation import recommend_from_log
@@ -66,7 +67,7 @@ def shaper_for(
             masses=masses,
             uncertainty=MODEL_UNCERTAINTY if uncertainty is None else uncertainty,
             allowed_vibration=allowed,
-            fixed=bool(fixed),
+            fixed=fixed is not None and truth('fixed', fixed),
         )
     if Path(source).suffix.lower() == SHAPER_SUFFIX:
         _refuse_options(source, 'a shaper file', options, ())

@@ -35,6 +35,11 @@ def _log():
     return frs.rollout(ARM, duration=0.01)
 
 
+def _path_error(shaper=None, **options):
+    move = {'times': [0.0, 1.0], 'positions': [0.0, 1.0], **options}
+    return SHAPING.path_error(ARM, SHAPING.zv(0.2) if shaper is None else shaper, **move)
+
+
 def _sweep(**options):
     move = frs.sweeps.Manoeuvre(to=(0.1,))
     return frs.sweeps.sweep('single_link', scale={'arm.EIz': [1.0]}, run=move, **options)
@@ -139,6 +144,14 @@ def test_a_value_that_is_no_number_is_refused(name, act, value):
         ('shaper', lambda: SHAPING.shaped_motion('zv', MOTION)),
         ('kind', lambda: SHAPING.design_for_arm(ARM, kind=np.ones(2))),
         ('masses', lambda: SHAPING.design_for_arm(ARM, masses='heavy')),
+        ('velocity_limits', lambda: SHAPING.OnlineShaper(1, 1e-3, velocity_limits='fast')),
+        ('source', lambda: SHAPING.shaper_for(np.ones(2))),
+        ('fixed', lambda: SHAPING.shaper_for(ARM, fixed=np.ones(2))),
+        ('uncertainty', lambda: SHAPING.shaper_for(ARM, uncertainty='large')),
+        ('shaper', lambda: _path_error(shaper=np.ones(2))),
+        ('times', lambda: _path_error(times='x')),
+        ('bound', lambda: _path_error(bound='small')),
+        ('positions', lambda: _path_error(positions=np.ones((2, 2)))),
         ('poses', lambda: SHAPING.recommend(ARM, 'all')),
         ('poses', lambda: SHAPING.recommend(ARM, [[0.0, 1.0]])),
         ('payloads', lambda: SHAPING.recommend(ARM, [[0.0]], payloads=1.0)),
