@@ -164,6 +164,9 @@ def _check_sources(arguments):
             raise UsageError('--design needs a trajectory: give --apply FILE.')
         if arguments.log:
             raise UsageError('give either --design JSON or --log CSV.')
+        for name in ('pose', 'move', 'payload', 'servo', 'fixed', 'plot', 'acceleration'):
+            if getattr(arguments, name):
+                raise UsageError(f'--{name} is about a comparison, which --design replaces.')
     elif arguments.apply and arguments.log:
         pass  # a URDF then gives the path of the tool and the limits
     elif (arguments.robot is None) == (arguments.log is None):

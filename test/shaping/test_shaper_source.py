@@ -41,9 +41,9 @@ def test_a_recording_gives_a_shaper_for_its_modes(log, capsys):
     path = log.with_name('shaper.json')
     assert cli.main(['shape', '--log', str(log), '--output', str(path)]) == 0
     assert f'recommended: {shaper.name}, ' in capsys.readouterr().out
-    for other in (frs.shaping.shaper_for(log), frs.shaping.shaper_for(path)):
-        assert other.bands == shaper.bands
-        np.testing.assert_allclose(other.shaper.times, shaper.shaper.times)
+    other = frs.shaping.shaper_for(path)
+    assert other.bands == shaper.bands
+    np.testing.assert_allclose(other.shaper.times, shaper.shaper.times)
     # less of the first mode is left than without a shaper, and it ends at the end
     assert shaper.shaper.vibration(3.2) < 0.1 and shaper.added_time == shaper.shaper.duration
     shaped = shaper.shape(TIMES, TIMES)

@@ -60,10 +60,13 @@ def largest_excess(rows, period, limits):
     return (np.abs(np.diff(rows, axis=0)) / (period * limits)).max()
 
 
-@pytest.mark.parametrize('period', [1e-3, 4e-3, 0.02])
+@pytest.mark.parametrize(
+    'period',
+    [pytest.param(1e-3, marks=pytest.mark.slow), pytest.param(4e-3, marks=pytest.mark.slow), 0.02],
+)
 def test_limited_set_points_never_exceed_the_limits_and_end_at_the_target(period):
     rng, excesses, waits = np.random.default_rng(int(1e6 * period)), [], []
-    for _ in range(4 if period < 4e-3 else 12):
+    for _ in range(3 if period < 4e-3 else 8):
         samples = random_moves(rng, period, FAST)
         limited, free = shapers(rng, samples, period, FAST)
         found, expected = limited.run(samples), free.run(samples)
