@@ -77,7 +77,7 @@ def apply(
     from flex_robot_sim.shaping.trajectory_file import write_trajectory_file
 
     names, times, positions, notes = trajectory
-    notes = [*notes, *_fast_joints(trajectory, arm)]
+    notes = [*notes, *_fast_joints(trajectory, specification.velocity_limits, arm)]
     if specification.added_time == 0.0:
         notes.append('no shaper is recommended: the trajectory is unchanged')
     if (positions == positions[0]).all():
@@ -95,7 +95,7 @@ def apply(
         'path_error': None,
         'path_error_bound': bound,
         'speed_within_bound': None,
-        'joints': _joint_rows(trajectory, np.asarray(shaped.positions), arm),
+        'joints': _joint_rows(trajectory, np.asarray(shaped.positions), specification, arm),
     }
     if arm is not None:
         found = path_error(arm, specification, times=times, positions=positions, bound=bound)
@@ -108,31 +108,33 @@ def apply(
     return figures
 
 
-def _fast_joints(trajectory, arm):
+def _fast_joints(trajectory, limits, arm):
     """Yield a note about each joint that the unshaped trajectory moves beyond its limit."""
-    from flex_robot_sim.motion.limits import rate_limits
-
-    for j, limit in enumerate(() if arm is None else rate_limits(arm)):
+    for j, limit in enumerate(() if limits is None else limits):
         speed = _largest_rate(trajectory.positions[:, j], trajectory.period, 1)
         if speed > limit * ROUNDING:
+            unit = '' if arm is None else f' {arm.units[j]}/s'
             yield (
-                f'"{trajectory.names[j]}" moves at {speed:.4g}, above its limit of {limit:.4g} '
-                f'{arm.units[j]}/s; the shaped trajectory keeps the limit and takes longer'
+                f'"{trajectory.names[j]}" moves at {speed:.4g}, above its limit of {limit:.4g}'
+                f'{unit}; the shaped trajectory keeps the limit and takes longer'
             )
 
 
-def _joint_rows(trajectory, shaped, arm):
+def _joint_rows(trajectory, shaped, specification, arm):
     """Largest velocity and acceleration of each joint, before and after, and its limits."""
-    from flex_robot_sim.motion.limits import acceleration_limits, rate_limits
+    from flex_robot_sim.motion.limits import acceleration_limits
 
     period, rows = trajectory.period, []
-    limits = {} if arm is None else {'velocity': rate_limits(arm)}
+    velocities, accelerations = np.full((2, len(trajectory.names)), np.inf)
+    if specification.velocity_limits is not None:
+        velocities = specification.velocity_limits
     if arm is not None:
-        limits['acceleration'] = acceleration_limits(arm)
+        accelerations = acceleration_limits(arm)
+    limits = {'velocity': velocities, 'acceleration': accelerations}
     for j, name in enumerate(trajectory.names):
         row = {'name': name, 'unit': '' if arm is None else arm.units[j]}
         for order, quantity in ((1, 'velocity'), (2, 'acceleration')):
-            limit = limits[quantity][j] if limits else np.inf
+            limit = limits[quantity][j]
             row[quantity] = _largest_rate(shaped[:, j], period, order)
             row[f'unshaped_{quantity}'] = _largest_rate(trajectory.positions[:, j], period, order)
             row[f'{quantity}_limit'] = float(limit) if np.isfinite(limit) else None

@@ -114,6 +114,14 @@ def test_the_text_states_time_path_error_and_limits(capsys, tmp_path, move, desi
 def test_without_a_urdf_the_path_error_is_unknown(capsys, move, design):
     code, out, _ = flexsim(capsys, '--design', design, '--apply', move)
     assert code == 0 and '  path error unknown without a URDF' in out
+    # the limits are those of the file, if it has any
+    limits = np.array([0.3, np.inf, 0.7])
+    parts = ShaperSpecification('zvd', SHAPER, velocity_limits=limits)
+    write_shaper(design, parts, 'two_link', JOINTS)
+    _, out, _ = flexsim(capsys, '--design', design, '--apply', move, '--force', '--json')
+    waist, shoulder, elbow = json.loads(out)['joints']
+    assert [row['velocity_limit'] for row in (waist, shoulder, elbow)] == [0.3, None, 0.7]
+    assert waist['velocity'] == pytest.approx(0.3) and elbow['velocity'] <= 0.7
 
 
 def test_uneven_times_are_interpolated_with_a_note(capsys, tmp_path, design):
