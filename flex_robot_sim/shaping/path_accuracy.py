@@ -3,7 +3,7 @@ Path error of shaped motions, and the speed at which it stays below a bound.
 
 A shaper replaces each set point by a weighted mean of earlier ones, so the tool rounds corners and
 makes circles smaller. A circle of radius r at the angular velocity w shrinks to
-r |sum A_i exp(-j w t_i)|. The path error is the largest distance between the shaped and the
+r |sum A_i exp(-j w t_i)| (S19). The path error is the largest distance between the shaped and the
 unshaped tool path, as curves, with the links undeformed. It counts from the points of either
 curve, so that a point that the shaped tool never reaches counts too.
 """

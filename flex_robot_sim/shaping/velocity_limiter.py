@@ -1,5 +1,5 @@
 """
-Velocity limiter for shaped set points of joints that move together.
+Velocity limiter for shaped set points of joints that move together (S18).
 
 Delays that shrink while an arm moves make the shaped set points faster than the original ones.
 Where a joint would exceed its limit, the limiter delays all joints by the same time. Their path
