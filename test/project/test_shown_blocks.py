@@ -125,6 +125,14 @@ def test_commands_of_the_pages_run(tmp_path, monkeypatch, capsys):
         header='time,acceleration',
         comments='',
     )
+    sine = np.sin(np.arange(0.0, 1.0, 0.01))[:, None]
+    np.savetxt(
+        'trajectory.csv',
+        np.hstack([0.01 * np.arange(100)[:, None], sine * [0.3, 0.2, -0.4]]),
+        delimiter=',',
+        header='time,waist,shoulder,elbow',
+        comments='',
+    )
     ran = []
     for page in ('control', 'recording'):
         for block in blocks(page, 'sh'):
@@ -133,7 +141,8 @@ def test_commands_of_the_pages_run(tmp_path, monkeypatch, capsys):
                 if words[0] == 'flexsim' and words[1] in ('shape', 'simulate', 'export'):
                     assert main(words[1:]) == 0, line
                     ran.append(words[1])
-    assert sorted(set(ran)) == ['export', 'shape', 'simulate'] and len(ran) == 10
+    assert sorted(set(ran)) == ['export', 'shape', 'simulate'] and len(ran) == 11
+    assert (tmp_path / 'trajectory_shaped.csv').is_file()
     names: dict = {}
     run('recording', blocks('recording', 'python')[0], names)
     assert names['angle'][-1] == pytest.approx(-0.8, abs=0.05)
