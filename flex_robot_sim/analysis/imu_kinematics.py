@@ -87,7 +87,7 @@ def imu_mount(arm: ArmModel, name: str | None = None) -> ImuMount:
     mounts = imu_mounts(arm)
     if name is None and len(mounts) == 1:
         (name,) = mounts
-    if not is_known(name, mounts):
+    if name is None or not is_known(name, mounts):
         known = (
             f'Known: {", ".join(mounts)}'
             if mounts

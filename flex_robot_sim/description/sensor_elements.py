@@ -1,6 +1,7 @@
 """Reading of `<imu>` and `<encoder>` in `<flexibility>`."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -55,8 +56,8 @@ def _read_imu(document, element):
             f'Give {missing[0]} [{_RANGES[missing[0]]}], or remove bits',
         )
     position, rotation = np.array(values.pop('xyz')), turned_by(values.pop('rpy'))
-    biases = {name: np.array(values.pop(name)) for name in _BIASES}
-    limits = {name: values.pop(name) or np.inf for name in _RANGES}
+    biases: dict[str, Any] = {name: np.array(values.pop(name)) for name in _BIASES}
+    limits: dict[str, Any] = {name: values.pop(name) or np.inf for name in _RANGES}
     return Imu(position=position, rotation=rotation, **biases, **limits, **values)
 
 

@@ -161,10 +161,12 @@ class SensorBuilder:
                 f'joint "{joint}" has an encoder: call add_encoder once for each joint'
             )
         element.append(flexible_element('encoder', encoder, {}))
-        link = {part.get('link') for part in self._joints[joint] if part.get('link')}
+        links = {part.attrib['link'] for part in self._joints[joint] if 'link' in part.attrib}
         expect_valid_parts(
             robot_text(
-                self._name, [*(self._links[one] for one in link), self._joints[joint]], [element]
+                self._name,
+                [*(self._links[link] for link in links), self._joints[joint]],
+                [element],
             )
         )
         self._gears[joint] = element
