@@ -19,7 +19,7 @@ def add_imus(text, rng, as_links=False):
     for link in robot.findall('link'):
         name = link.get('name')
         xyz = rng.uniform(-0.1, 0.1, 3)
-        if name in beams:  # beside its beam
+        if name in beams:  # off the axis of its beam
             end = np.array(beams[name].get('end').split(), float)
             xyz -= xyz @ end / (end @ end) * end
             xyz += rng.choice([0.0, 0.37, 0.5, 1.0]) * end

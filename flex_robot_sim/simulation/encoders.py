@@ -82,7 +82,7 @@ class Encoders:
         return self._longest_delay > 0.0
 
     def forget(self) -> None:
-        """Forget the past, after the state was set anew."""
+        """Forget the past, after a reset of the state."""
         self._times.clear()
         self._states.clear()
         self._last = None
