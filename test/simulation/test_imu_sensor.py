@@ -105,19 +105,22 @@ def test_noise_is_independent_between_names_and_blocks():
     assert len(np.unique(np.concatenate(rows))) == 3600
 
 
-def test_sampling_does_not_change_the_motion():
+@pytest.mark.parametrize('friction', [{}, {'presliding': 1e-3}, {'creep_rate': 1e-2}], ids=repr)
+def test_sampling_does_not_change_the_motion(friction):
     builder = frs.ArmBuilder()
     builder.add_beam('strip', length=0.5, material='steel', section=frs.Rectangle(0.002, 0.03))
-    builder.add_joint('hinge', parent='base', child='strip', axis='z', coulomb_friction=0.01)
+    builder.add_joint(
+        'hinge', parent='base', child='strip', axis='z', coulomb_friction=0.05, **friction
+    )
+    builder.add_gear('hinge', stiffness=50.0, rotor_inertia=1e-3, slip=[(20.0, 0.02)])
     plain = frs.Simulation(builder.build())
     builder.add_imu('strip', 'imu', xyz=(0.5, 0.0, 0.0)).add_encoder('hinge', resolution=1e-3)
     watched = frs.Simulation(builder.build())
     sensor = ImuSensor(watched)
-    for simulation in (plain, watched):
-        simulation.effort = [0.2]
-    for _ in range(50):
-        plain.step()
-        watched.step()
+    for k in range(60):
+        for simulation in (plain, watched):
+            simulation.effort = [0.2 * (-1) ** (k // 20)]
+            simulation.step()
         sensor.sample(watched)
     assert (plain.q == watched.q).all()
     assert (plain.v == watched.v).all()
