@@ -13,7 +13,7 @@ from flex_robot_sim.simulation.simulation import Simulation
 if TYPE_CHECKING:
     from flex_robot_sim.recording.simulated import SimulationRecording  # needs mcap
 
-FIELDS = 'angular_velocity', 'linear_acceleration'
+KINDS = 'gyro', 'acceleration'  # of signals, as `flexsim identify` reads them
 
 
 class SensorReadings:
@@ -59,13 +59,13 @@ class SensorReadings:
         return q, v
 
     def header(self) -> list[str]:
-        """Return the names of the columns of the IMUs."""
-        return [
-            f'imu/{sensor.name}/{field}_{axis}'
-            for sensor in self._imus
-            for field in FIELDS
-            for axis in 'xyz'
+        """Return the names of the columns of the IMUs, each by its frame if no other has it."""
+        frames = [sensor.frame for sensor in self._imus]
+        places = [
+            sensor.frame if frames.index(sensor.frame) == k else sensor.name
+            for k, sensor in enumerate(self._imus)
         ]
+        return [f'{kind}/{place}/{axis}' for place in places for kind in KINDS for axis in 'xyz']
 
     def _sample(self):
         if self._encoders.has_delay:

@@ -57,11 +57,11 @@ def is_imu_name(link: str) -> bool:
 
 
 def imu_channels(arm: ArmModel) -> list[str]:
-    """Return the channels of IMUs on all moving links."""
+    """Return the channels of IMUs on all moving links, and of those of the description."""
     return [
         f'{kind}/{link}/{axis}'
         for kind in KINDS
-        for link, frame in arm.frames.items()
+        for link, frame in _frames(arm).items()
         if frame.body >= 0
         for axis in 'xyz'
     ]

@@ -86,9 +86,7 @@ def test_a_recording_has_the_imus_at_their_rate_and_the_encoders(folder):
     # rows of 100 Hz have the newest sample of 250 Hz
     for axis in 'xyz':
         newest = hand[f'linear_acceleration/{axis}'][[0, 2, 5, 7, 10]]
-        np.testing.assert_allclose(
-            csv[f'imu/hand/linear_acceleration_{axis}'][:5], newest, rtol=1e-8
-        )
+        np.testing.assert_allclose(csv[f'acceleration/hand/{axis}'][:5], newest, rtol=1e-8)
     joints = tables['/joint_states'].columns
     np.testing.assert_allclose(joints['position/motor'], csv['position/motor'], atol=1e-9)
     np.testing.assert_allclose(joints['velocity/motor'], csv['velocity/motor'], atol=1e-8)
@@ -117,7 +115,7 @@ def test_a_seed_changes_the_noise_only(folder):
     other = table(simulate(folder, folder / 'sensors.urdf', 'other.csv', '--seed', '3'))
     assert (first == again).all()
     noisy = {name for name in first.dtype.names if (first[name] != other[name]).any()}
-    assert noisy == {f'imu/hand/linear_acceleration_{axis}' for axis in 'xyz'}
+    assert noisy == {f'acceleration/hand/{axis}' for axis in 'xyz'}
 
 
 def test_the_imu_measures_the_difference_of_velocities(folder):

@@ -13,7 +13,12 @@ from flex_robot_sim.analysis.statics import equilibrium
 from flex_robot_sim.cli import main
 from flex_robot_sim.description.robot_parameters import with_parameters
 from flex_robot_sim.identification.identify import identify
-from flex_robot_sim.identification.imu import imu_readings, refuse_unknown_links, unknown_links
+from flex_robot_sim.identification.imu import (
+    imu_channels,
+    imu_readings,
+    refuse_unknown_links,
+    unknown_links,
+)
 from flex_robot_sim.identification.log_file import Column, Log, read_log
 from flex_robot_sim.identification.log_simulation import SimulatedMotion, channels_of
 from flex_robot_sim.identification.prediction import Setup, initial_shapes
@@ -89,6 +94,7 @@ def test_an_imu_off_the_origin_of_its_link_is_a_frame_of_signals():
     )
     refuse_unknown_links(arm, [f'{name}=COLUMN' for name in SIX])
     assert unknown_links(arm, SIX) == []
+    assert {*SIX} <= {*imu_channels(arm)}
 
 
 def test_at_rest_the_upward_axis_measures_gravity():
