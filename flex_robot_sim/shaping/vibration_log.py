@@ -10,6 +10,7 @@ import numpy as np
 
 from flex_robot_sim.recording.read.columns import Column
 from flex_robot_sim.recording.read.reader import read_recording
+from flex_robot_sim.shaping.magnitude_columns import magnitude_columns
 from flex_robot_sim.util.exceptions import UsageError
 
 MIN_SAMPLES = 128  # of a log
@@ -35,7 +36,8 @@ def read_samples(
     """
     Return the VibrationLog in a file of any format that `read_recording` knows.
 
-    :param columns: names of those to use; default: all, if they have the same times.
+    :param columns: names of those to use; default: those of the accelerometer, or all, if
+        they have the same times.
     :param rate: of the samples [Hz]; default: by their times.
     """
     if rate is not None and not 0.0 < rate < np.inf:
@@ -45,7 +47,12 @@ def read_samples(
     for name in columns:
         if name not in found:
             raise UsageError(f'{path}: has no column "{name}". Known: {_listed(found)}.')
-    used = {name: found[name] for name in found if not columns or name in columns}
+    wanted = columns or recording.default_columns or found
+    used = {name: found[name] for name in found if name in wanted}
+    if not columns:
+        used = _without_magnitudes(path, used, notes)
+        if recording.default_columns and len(recording.default_columns) < len(found):
+            notes.append(f'{path}: {_listed(used)} are used. --column names others')
     if not used:
         raise UsageError(f'{path}: has no column but the time. Record a vibration.')
     if not recording.has_times:
@@ -56,6 +63,13 @@ def read_samples(
         )
     used = {name: _without_invalid_ends(path, name, used[name], notes) for name in used}
     return _even(str(path), used, rate, notes)
+
+
+def _without_magnitudes(path, used, notes):
+    """Return columns without those that are the magnitude of other ones."""
+    for name in (magnitudes := magnitude_columns(used)):
+        notes.append(f'{path}: "{name}" is the magnitude of the columns before, and is left out')
+    return {name: column for name, column in used.items() if name not in magnitudes}
 
 
 def _listed(columns):

@@ -41,6 +41,52 @@ def write_parquet(path: Path, columns: Mapping[str, np.ndarray]) -> None:
         parquet.write_table(table, file)
 
 
+def read_parquet(path: Path, max_numbers: int) -> dict[str, np.ndarray]:
+    """
+    Return the columns of numbers in a file (rows,), and of lists of the same length (rows, n).
+
+    OSError or ValueError if the file is invalid or has more than `max_numbers` numbers. Columns of
+    text, images and lists of different lengths are left out.
+    """
+    pyarrow, parquet = _parquet()
+    kinds = pyarrow.types
+    with open(path, 'rb') as opened, parquet.ParquetFile(opened) as file:
+        lists = {
+            field.name
+            for field in file.schema_arrow
+            if (kinds.is_list(field.type) or kinds.is_fixed_size_list(field.type))
+            and _is_number(kinds, field.type.value_type)
+        }
+        names = [
+            field.name
+            for field in file.schema_arrow
+            if field.name in lists or _is_number(kinds, field.type)
+        ]
+        count = sum(
+            file.metadata.row_group(group).column(k).num_values
+            for group in range(file.metadata.num_row_groups)
+            for k in range(file.metadata.num_columns)
+            if file.metadata.row_group(group).column(k).path_in_schema.split('.list.')[0] in names
+        )
+        if count > max_numbers:
+            raise ValueError(f'it has more than {max_numbers // 10**6} million numbers')
+        table = file.read(names)
+    columns = {}
+    for name in names:
+        column = table.column(name)
+        if name not in lists:
+            columns[name] = np.asarray(column.to_numpy(), float)
+            continue
+        rows = [row if row is not None else [] for row in column.to_pylist()]
+        if rows and len({len(row) for row in rows}) == 1 and rows[0]:
+            columns[name] = np.array(rows, float)
+    return columns
+
+
+def _is_number(kinds, kind):
+    return kinds.is_floating(kind) or kinds.is_integer(kind)
+
+
 def has_parquet() -> bool:
     """Whether pyarrow is installed."""
     return find_spec('pyarrow') is not None

@@ -20,6 +20,7 @@ class Recording(NamedTuple):
     notes: list[str]  # remarks about the file, each with its path
     has_times: bool = True  # False: times are row numbers
     text_clock: str = ''  # column of times that are text, such as dates
+    default_columns: tuple[str, ...] = ()  # those that show a vibration best; empty: all
 
     @property
     def missing_times(self) -> str:

@@ -21,15 +21,24 @@ def sniff(path: Path, head: bytes) -> bool:
     return path.is_file() and bool(encoding_of(head))
 
 
-def read(path: Path) -> Recording:
-    """Return the Recording in a text file; UsageError if it is no table of numbers."""
+def read(path: Path, clock: str | None = None) -> Recording:
+    """
+    Return the Recording in a text file; UsageError if it is no table of numbers.
+
+    :param clock: column of the time; default: the one with a known name.
+    """
     with open(path, 'rb') as file:
         encoding = encoding_of(file.read(HEAD_BYTES))
     names, ignored, units, table, notes = _read_table(path, encoding or 'utf-8')
     if encoding == 'latin-1':
         notes.append(f'{path}: is no UTF-8 text; it is read as Latin-1')
     columns = _named(path, names, table, notes)
-    clock = find_clock(columns)
+    if not columns:
+        raise UsageError(
+            f'{path}: is no recording, as none of its columns are numbers. Give a file of '
+            'samples, such as CSV or MCAP.'
+        )
+    clock = clock if clock in columns else find_clock(columns)
     if clock is None:
         rows = np.arange(len(table), dtype=float)
         return Recording(

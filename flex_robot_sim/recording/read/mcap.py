@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from flex_robot_sim.recording.mcap_file import RecordingReader
 from flex_robot_sim.recording.read.columns import Column, Recording
+from flex_robot_sim.recording.read.topic_columns import signal_of, vibration_columns
 from flex_robot_sim.recording.tables import Table, read_tables
-from flex_robot_sim.ros import topics
 from flex_robot_sim.util.exceptions import UsageError
 
 MAGIC = b'\x89MCAP'
@@ -26,14 +27,20 @@ def read(path: Path) -> Recording:
     """Return the Recording in a file or folder: `topic:column`, and signals of this package."""
     reader = RecordingReader(path)
     tables, notes = read_tables(reader)
-    recording = Recording(str(path), {}, [*reader.notes, *notes])
+    return of_tables(str(path), tables, [*reader.notes, *notes])
+
+
+def of_tables(path: str, tables: Sequence[Table], notes: Sequence[str]) -> Recording:
+    """Return the Recording of the tables of all topics; UsageError if there are none."""
+    columns = {table.topic.name.strip('/'): [*table.columns] for table in tables}
+    recording = Recording(path, {}, [*notes], default_columns=vibration_columns(columns))
     for table in tables:
         time = _stamp_times(table, recording)
         for name, values in table.columns.items():
             if values.dtype.kind != 'f':
                 continue
             recording.columns[f'{table.topic.name.strip("/")}:{name}'] = Column(time, values)
-            signal = _signal_of(table.topic.name, name)
+            signal = signal_of(table.topic.name, name)
             if signal:
                 recording.columns[signal] = Column(time, values)
         if table.topic.kind == topics.IMU_KIND:
@@ -81,18 +88,3 @@ def _stamp_times(table: Table, recording: Recording) -> np.ndarray:
                 'against that of the recording; its own is taken'
             )
     return stamp
-
-
-def _signal_of(topic, column):
-    """Return the signal name of a column of a flex_robot_sim topic, or ''."""
-    kind, _, name = column.partition('/')
-    words = topic.strip('/').split('/')
-    if words[-1] == topics.JOINT_STATES.name and kind in ('position', 'velocity', 'effort'):
-        return column
-    if words[-1] == topics.MOTOR_STATES.name and kind in ('position', 'velocity'):
-        return f'{"motor" if kind == "position" else "motor_velocity"}/{name}'
-    if words[-1] == topics.STRAIN.name and kind == 'position':
-        return name
-    if words[-1] == topics.TIP_DEFLECTION.last_word and column.startswith('pose/position/'):
-        return f'tip/{words[-2]}/{column[-1]}' if len(words) > 1 else ''
-    return ''

@@ -16,6 +16,8 @@ from flex_robot_sim.recording.read.table_layout import (
 )
 from flex_robot_sim.util.exceptions import UsageError
 
+MIN_ROW_SHARE = 0.5  # of lines with a number, of a file that is a recording
+
 
 class RowParser:
     """Parses chunks of lines of one table."""
@@ -131,6 +133,11 @@ class RowParser:
     def _refuse(self, lines):
         """Raise UsageError about the first invalid line."""
         count, delimiter = len(self.layout.names), self.layout.delimiter
+        if sum(_has_number(line, delimiter) for _, line in lines) < MIN_ROW_SHARE * len(lines):
+            raise UsageError(
+                f'{self.path}: is no recording, as few of its lines are numbers. Give a file of '
+                'samples, such as CSV or MCAP.'
+            )
         for number, line in lines:
             row = self._without_end(line) if self.layout.closes_rows else line
             cells = split_row(row, delimiter)
@@ -147,3 +154,7 @@ class RowParser:
         raise UsageError(
             f'{self.path}: has decimal points and decimal commas. Write one kind of them.'
         )
+
+
+def _has_number(line, delimiter):
+    return any(map(is_number, split_row(line, delimiter)))

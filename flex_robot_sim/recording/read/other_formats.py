@@ -9,22 +9,12 @@ from flex_robot_sim.util.exceptions import UsageError
 EXPORT = 'Export it as CSV'
 # first bytes, what such a file is, and what to do
 OTHER_FORMATS = (
-    (b'\x1f\x8b', 'is compressed by gzip', 'Unpack it first: gunzip FILE'),
-    (b'BZh', 'is compressed by bzip2', 'Unpack it first: bunzip2 FILE'),
-    (b'\xfd7zXZ\x00', 'is compressed by xz', 'Unpack it first: unxz FILE'),
     (b'\x28\xb5\x2f\xfd', 'is compressed by zstd', 'Unpack it first: unzstd FILE'),
-    (b'PK\x03\x04', 'is a zip archive or a spreadsheet', 'Unpack it, or export it as CSV'),
     (b'\xd0\xcf\x11\xe0', 'is a spreadsheet', EXPORT),
-    (
-        b'SQLite format 3\x00',
-        'is a database, as in SQLite bags',
-        'Convert it by ros2 bag convert to MCAP',
-    ),
     (b'#ROSBAG V', 'is a bag of ROS 1', 'Convert it to MCAP: mcap convert FILE'),
     (b'\x89HDF', 'is in HDF5', EXPORT),
     (b'MATLAB 5.0', 'is a MAT-file', EXPORT),
     (b'\x93NUMPY', 'is a NumPy array', EXPORT),
-    (b'PAR1', 'is in Parquet', EXPORT),
 )
 
 

@@ -6,14 +6,35 @@ from pathlib import Path
 
 import numpy as np
 
-from flex_robot_sim.recording.read import delimited, mcap
+from flex_robot_sim.recording.read import (
+    archive,
+    compressed,
+    lerobot,
+    mcap,
+    numpy_file,
+    parquet,
+    sqlite_bag,
+    table_folder,
+)
 from flex_robot_sim.recording.read.columns import Column, Recording
 from flex_robot_sim.recording.read.other_formats import refuse_other_formats
 from flex_robot_sim.recording.read.stamp_repair import with_repaired_stamps
 from flex_robot_sim.recording.read.text_chunks import HEAD_BYTES
+from flex_robot_sim.recording.read.text_formats import TEXT_FORMATS
 from flex_robot_sim.util.exceptions import UsageError
 
-FORMATS = mcap, delimited
+# the first one that recognises a file reads it
+FORMATS = (
+    lerobot,
+    table_folder,
+    sqlite_bag,
+    mcap,
+    compressed,
+    numpy_file,
+    archive,
+    parquet,
+    *TEXT_FORMATS,
+)
 
 
 def read_recording(path: str | Path, *, rate: float | None = None) -> Recording:
@@ -22,18 +43,20 @@ def read_recording(path: str | Path, *, rate: float | None = None) -> Recording:
 
     :param rate: of the samples [Hz]; default: by their stamps.
     """
-    path = Path(path)
+    recording = read_format(Path(path))
+    if rate is not None:
+        return _with_rate(recording, rate)
+    return with_repaired_stamps(recording) if recording.has_times else recording
+
+
+def read_format(path: Path) -> Recording:
+    """Return the Recording in a file or folder as it is, without repairs."""
     head = read_head(path)
     refuse_other_formats(path, head)
     for reader in FORMATS:
         if reader.sniff(path, head):
-            recording = reader.read(path)
-            break
-    else:
-        raise UsageError(f'{path}: cannot be read: no text. Give a CSV or MCAP file.')
-    if rate is not None:
-        return _with_rate(recording, rate)
-    return with_repaired_stamps(recording) if recording.has_times else recording
+            return reader.read(path)
+    raise UsageError(f'{path}: cannot be read: no text. Give a CSV or MCAP file.')
 
 
 def read_head(path: Path) -> bytes:

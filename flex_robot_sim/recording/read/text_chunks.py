@@ -35,6 +35,13 @@ def encoding_of(head: bytes) -> str:
     return 'utf-8'
 
 
+def text_of(head: bytes) -> str:
+    """Return the first bytes of a file as text with line feeds; '' if they are no text."""
+    encoding = encoding_of(head)
+    text = head.decode(encoding, errors='ignore') if encoding else ''
+    return text.removeprefix('\ufeff').replace('\r\n', '\n').replace('\r', '\n')
+
+
 def read_chunks(path: str | Path, encoding: str) -> Iterator[list[str]]:
     """Yield lists of lines with their line feeds; UsageError if the file is no text."""
     try:
