@@ -24,6 +24,7 @@ Residual vibration of an arm with shapers, feedback, plans and learning, and the
 | `logs_whole` | of 16 logs with a move, of arms in MuJoCo: modes found within 1 % |
 | `deviations_covered` | of 200 logs with a move: share of modes within 2 standard deviations |
 | `settles_first` | of 45 moves on other plants: share with the recommended shaper first at rest |
+| `found_above_claim` | of 200 logs: share that leaves more than the stated interval |
 | `sweep_left` | of 24 sweeps with two modes: frequencies, and shapers that exceed their claim |
 
 Each part of PARTS has two functions: one of `quick` that returns the figures, and one that formats
@@ -45,6 +46,7 @@ from scipy.linalg import expm
 from benchmarks import (
     bench_moves,
     feedback_claims,
+    found_above_claim,
     learning_sensitivity,
     logs_whole,
     modal_logs,
@@ -258,6 +260,7 @@ PARTS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
     'logs_whole': (logs_whole.logs_whole, logs_whole.as_lines),
     'deviations_covered': (modal_logs.deviations_covered, modal_logs.deviations_lines),
     'settles_first': (settles_first.settles_first, settles_first.as_lines),
+    'found_above_claim': (found_above_claim.found_above_claim, found_above_claim.as_lines),
     'sweep_left': (modal_logs.sweep_left, modal_logs.sweep_lines),
 }
 DRAWN = 'nominal_residual', 'robust_residual', 'servo_residual'  # of moves at random

@@ -14,8 +14,7 @@ import numpy as np
 from scipy.signal import cont2discrete, lfilter
 
 from flex_robot_sim.analysis.recorded_vibration import resonances
-from flex_robot_sim.shaping.linear_moves import LinearMoves, ModeCase
-from flex_robot_sim.shaping.shaper_comparison import compare_shapers
+from flex_robot_sim.shaping.log_recommendation import recommend_for_modes
 
 CASES = 200
 FINE = 4000.0  # of the exact models                                              [Hz]
@@ -156,17 +155,9 @@ def recommended(found):
     """Return what the shaper for these modes claims to leave, and the shaper; 1 and None."""
     if not found:
         return 1.0, None
-    found = sorted(found, key=lambda mode: mode.frequency)
-    frequencies, ratios, sizes = (
-        np.array([getattr(mode, name) for mode in found])
-        for name in ('frequency', 'ratio', 'size')
-    )
-    case = ModeCase(frequencies, ratios, sizes / sizes.sum() / (2 * np.pi * frequencies) ** 2)
-    moves = LinearMoves([case], UNCERTAINTY, acceleration=1.0)
-    # a step of acceleration doubles the deflection
-    allowed = TOLERANCE * 2 * case.sizes.sum()
-    candidates, best = compare_shapers([case], moves, UNCERTAINTY, allowed)
+    case, candidates, best, _ = recommend_for_modes(found, UNCERTAINTY, relative_allowed=TOLERANCE)
     shaper = candidates[best].shaper
+    frequencies, ratios = case.frequencies, case.ratios
     claim = max(
         float(case.sizes @ shaper.vibration(factor * frequencies, ratios) / case.sizes.sum())
         for factor in np.linspace(1 - UNCERTAINTY, 1 + UNCERTAINTY, 9)

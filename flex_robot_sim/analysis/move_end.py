@@ -170,11 +170,15 @@ def begins_free(fit: SinusoidFit, row: int, rate: float, factor: float = 1.0) ->
     return bool(first <= factor * (MAX_BEGIN_RATIO * chance * noise + MAX_BEGIN_SHARE * signal))
 
 
-def decays_free(fit: SinusoidFit, row: int) -> bool:
-    """Whether the residual in the band of a mode is small, or no more than white noise."""
+def decays_free(fit: SinusoidFit, row: int, share: float = MAX_RESIDUAL_SHARE) -> bool:
+    """
+    Whether the residual in the band of a mode is small, or no more than white noise.
+
+    :param share: largest energy of the residual over that of the signal.
+    """
     residual, signal, median = _band_powers(fit, row)
     decay = fit.decay[row] * (fit.times[-1] - fit.times[0])
-    if residual <= min(MAX_RESIDUAL_SHARE, (MAX_RESIDUAL_PER_DECAY * decay) ** 2) * signal:
+    if residual <= min(share, (MAX_RESIDUAL_PER_DECAY * decay) ** 2) * signal:
         return True
     return bool(decay > MIN_DECAY and residual < MAX_BAND_RATIO * median)
 

@@ -42,6 +42,7 @@ class RecordedModes(NamedTuple):
     begin: float  # after the first sample                                           [s]
     end: float  # [s]
     drift: Drift | None  # of a frequency in this part
+    unseen: float = 0.0  # share of deflection of modes that it shows and does not determine
 
 
 def resonances(rate: float, samples: np.ndarray) -> tuple[list[Resonance], Spectrum]:
@@ -60,20 +61,20 @@ def recorded_modes(rate: float, samples: np.ndarray) -> RecordedModes:
     length = max(64, 2 * len(samples) // (SEGMENTS + 1))
     frequencies, power = signal.welch(samples, rate, nperseg=min(length, len(samples)), axis=0)
     spectrum = Spectrum(frequencies[1:], power[1:].sum(axis=1))
-    begin, end, drift = 0.0, len(samples) / rate, None
+    begin, end, drift, unseen = 0.0, len(samples) / rate, None, 0.0
     sweep = find_sweep(rate, samples)
     if sweep is not None:
         found = swept_resonances(rate, samples, sweep)
     else:
         free = ring_down(rate, samples)
         if free is not None:
-            found, begin, end, drift = free
+            found, begin, end, drift, unseen = free
         else:
             found = _by_spectrum(spectrum)
     largest = max((resonance.size for resonance in found), default=1.0)
     found = [resonance._replace(size=resonance.size / largest) for resonance in found]
     found.sort(key=lambda resonance: -resonance.size)
-    return RecordedModes(found[:MAX_MODES], spectrum, begin, end, drift)
+    return RecordedModes(found[:MAX_MODES], spectrum, begin, end, drift, unseen)
 
 
 def _by_spectrum(spectrum):

@@ -31,6 +31,8 @@ MAX_DAMPING_RATIO = 0.3
 MIN_RELATIVE_STD = 5e-5  # of a frequency: clocks, large amplitudes
 MAX_RELATIVE_STD = 0.03  # of a frequency
 MAX_WIDTH_STD = 0.4  # of a frequency, over decay rate or one over duration: energy above noise
+NOISY_FACTOR = 2.0  # of standard deviations of a weak mode with noise in its band
+MAX_NOISY_SHARE = 0.25  # energy of that noise over that of the signal
 MAX_RATIO_STD = 0.5  # of a damping ratio, relative
 SPREAD, SPREAD_MODES = 0.07, 3  # modes within this share of a frequency that are one, which drifts
 MIN_SIZE = 0.03  # amplitude over that of the largest mode
@@ -43,6 +45,7 @@ class RingDown(NamedTuple):
     begin: float  # of the free vibration, after the first sample                   [s]
     end: float  # [s]
     drift: Drift | None
+    unseen: float  # share of deflection of modes that the fit has and does not determine
 
 
 def ring_down(rate: float, samples: np.ndarray) -> RingDown | None:
@@ -51,10 +54,10 @@ def ring_down(rate: float, samples: np.ndarray) -> RingDown | None:
     found = find_free_vibration(rate, samples)
     if found is None:
         return None
-    modes, drift = _modes(rate, samples, found)
+    modes, drift, unseen = _modes(rate, samples, found)
     if not modes:
         return None
-    return RingDown(modes, found.begin / rate + delay, found.end / rate + delay, drift)
+    return RingDown(modes, found.begin / rate + delay, found.end / rate + delay, drift, unseen)
 
 
 def _noise(samples):
@@ -83,7 +86,7 @@ def thinned(rate: float, samples: np.ndarray) -> tuple[float, np.ndarray, float]
 
 
 def _modes(rate, samples, found: FreeVibration):
-    """Return the resonances of a free vibration, largest first, and its Drift or None."""
+    """Return resonances of a free vibration, largest first, its Drift or None, unseen share."""
     fit = found.fit
     if found.begin:
         largest = int(np.argmax(fit.amplitudes / np.maximum(fit.decay, 1e-9)))
@@ -106,12 +109,31 @@ def _modes(rate, samples, found: FreeVibration):
         resonance
         for row in range(fit.decay.size)
         if found.is_confirmed[row]
-        and decays_free(fit, row)
-        and (resonance := _resonance(fit, row, variances, sizes)) is not None
+        and (factor := _noise_factor(fit, row, sizes)) is not None
+        and (resonance := _resonance(fit, row, factor**2 * variances, sizes)) is not None
     ]
     is_mode = found.is_confirmed & (fit.decay < MAX_DAMPING_RATIO * fit.rate)
     modes, spread = _merged(modes, fit, sizes, is_mode)
-    return sorted(modes, key=lambda mode: -mode.size), spread or drift
+    unseen = _unseen_share(modes, fit, sizes, is_mode)
+    return sorted(modes, key=lambda mode: -mode.size), spread or drift, unseen
+
+
+def _noise_factor(fit, row, sizes):
+    """Return the factor of the standard deviations of a mode; None if its band holds noise."""
+    if decays_free(fit, row):
+        return 1.0
+    is_weak = row != int(np.argmax(sizes))
+    return NOISY_FACTOR if is_weak and decays_free(fit, row, MAX_NOISY_SHARE) else None
+
+
+def _unseen_share(modes, fit, sizes, is_mode):
+    """Return the share of deflection of modes of a fit that are not among the results."""
+    natural = np.hypot(fit.decay, fit.rate) / (2 * np.pi)
+    found = np.array([mode.frequency for mode in modes])
+    is_missing = [is_mode[row] and f not in found for row, f in enumerate(natural)]
+    missing = float((sizes / natural**2)[is_missing].sum())
+    seen = sum(mode.size / mode.frequency**2 for mode in modes)
+    return missing / (missing + seen) if modes else 0.0
 
 
 def _merged(modes, fit, sizes, is_mode):

@@ -28,7 +28,9 @@ PAIR_RATIO = 0.06  # damping of trial pairs
 RATIO_BOUNDS = 2e-3, 0.4
 MAX_TILT = 3.0
 MAX_RELATIVE_STD = 0.05
-MIN_SIZE = 0.02  # over that of the largest mode
+MIN_SIZE = 0.03  # over that of the largest mode
+EDGE = 0.02  # of the band, relative: noise below it imitates a mode at the edge
+MIN_PEAK_SHARE = 0.3  # power of a mode at its frequency, over that of all
 
 
 class Sweep(NamedTuple):
@@ -136,6 +138,7 @@ class _Fit:
 
     def __init__(self, f, power, modes):
         self._f, self._target = f, np.log(power)
+        self.band = f[0], f[-1]  # [Hz]
         m = len(modes)
         linear, _ = _linear(f, power, modes)
         start = np.concatenate([np.log(modes[:, 0]), np.log(modes[:, 1]), [0.0], linear])
@@ -180,10 +183,17 @@ class _Fit:
         """Return the share of each mode in the acceleration of a step, (m,)."""
         return np.sqrt(np.maximum(self.parameters[2 * self._m + 1 :][: self._m], 0.0))
 
+    def peak_shares(self):
+        """Return the power of each mode at its frequency, over that of all modes, (m,)."""
+        linear = self.parameters[2 * self._m + 1 :]
+        alone = linear[: self._m] / (4 * self.modes[:, 1] ** 2)
+        whole = _columns(self.modes[:, 0], self.modes) @ linear
+        return alone / np.maximum(whole, 1e-9)
+
 
 def _resonances(fit):
     """Return the modes of a fit that the recording determines, largest first."""
-    m, sizes = len(fit.modes), fit.sizes()
+    m, sizes, peaks = len(fit.modes), fit.sizes(), fit.peak_shares()
     deviations = np.sqrt(np.maximum(np.diag(fit.covariance()), 0.0)).reshape(2, m).T
     found = [
         Resonance(
@@ -194,9 +204,13 @@ def _resonances(fit):
             float(size / max(sizes.max(), 1e-300)),
             'sweep',
         )
-        for (frequency, ratio), (by_frequency, by_ratio), size in zip(fit.modes, deviations, sizes)
+        for (frequency, ratio), (by_frequency, by_ratio), size, peak in zip(
+            fit.modes, deviations, sizes, peaks
+        )
         if by_frequency < MAX_RELATIVE_STD
         and RATIO_BOUNDS[0] * 1.01 < ratio < RATIO_BOUNDS[1] * 0.99
         and size > MIN_SIZE * sizes.max()
+        and peak > MIN_PEAK_SHARE
+        and (1 + EDGE) * fit.band[0] < frequency < (1 - EDGE) * fit.band[1]
     ]
     return sorted(found, key=lambda mode: -mode.size)

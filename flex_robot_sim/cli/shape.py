@@ -187,6 +187,8 @@ def _no_resonance(arguments, summary):
     """Return why there is no recommendation."""
     source = arguments.log or summary['source']
     hint = 'It needs no shaper'
+    if not arguments.log and not summary['is_flexible']:
+        hint = 'Describe its <flexibility>, or give a recording of its vibration by --log'
     if arguments.log:
         hint = (
             'Record several periods of the vibration at rest after a move or a push, with '
@@ -368,5 +370,6 @@ def _from_log(arguments):
         'resonances': [resonance._asdict() for resonance in found.modes.resonances],
         'shapers': [],
         'recommended': None,
+        'left_interval': found.left_interval and found.left_interval._asdict(),
     }
     return summary, found.cases, found.candidates, found.best, found.modes.spectrum

@@ -54,6 +54,12 @@ def as_text(summary: Mapping[str, Any]) -> Iterator[str]:
         yield _line(row, has_trajectory)
     yield '  + meets the constraint   * on the Pareto front of time to rest and vibration'
     yield f'  recommended: {summary["recommended"]}, {_rule_text(summary)}'
+    interval = summary.get('left_interval')
+    if interval:
+        yield (
+            f'  after the recorded move it leaves {interval["nominal"]:.1%} of the vibration, and '
+            f'at most {interval["high"]:.1%} in 95 % of all cases'
+        )
     if any(row['follows_pose'] for row in summary['shapers']):
         yield '  by pose: delays that follow the pose and the payload, see docs/control.md'
     if 'applied' in summary:

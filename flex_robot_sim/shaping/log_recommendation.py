@@ -9,6 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from flex_robot_sim.analysis.recorded_vibration import RecordedModes, recorded_modes
+from flex_robot_sim.analysis.resonance import Resonance
+from flex_robot_sim.shaping.left_interval import DEVIATIONS, LeftInterval, left_interval
 from flex_robot_sim.shaping.linear_moves import LinearMoves, ModeCase
 from flex_robot_sim.shaping.log_checks import check_modes
 from flex_robot_sim.shaping.recommendation import DEFAULT_ACCELERATION, check_rule
@@ -20,9 +22,17 @@ from flex_robot_sim.shaping.shaper_comparison import (
 from flex_robot_sim.shaping.vibration_log import VibrationLog, read_samples
 from flex_robot_sim.util.summary import summarized
 
-LOG_DEVIATION_FACTOR = 2.0  # standard deviations of a fitted frequency
 MIN_LOG_UNCERTAINTY = 0.05  # relative, of frequencies from a ring-down or a sweep
 MIN_SPECTRUM_UNCERTAINTY = 0.1  # relative, of frequencies from a spectrum
+
+
+class ModesRecommendation(NamedTuple):
+    """Shaper candidates for the modes of a recording, and the recommended one."""
+
+    case: ModeCase
+    candidates: list[ShaperCandidate]
+    best: int  # row of the recommended one; 0: no shaper
+    uncertainty: float  # relative error of the frequencies
 
 
 @summarized
@@ -36,6 +46,7 @@ class LogRecommendation(NamedTuple):
     cases: list[ModeCase]  # one; empty: no resonance
     candidates: list[ShaperCandidate]
     best: int  # row of the recommended one; 0: no shaper
+    left_interval: LeftInterval | None  # what the recommended one leaves, with 95 %
 
 
 def recommend_from_log(
@@ -58,33 +69,62 @@ def recommend_from_log(
     log = read_samples(path, columns, rate)
     modes = recorded_modes(log.rate, log.samples)
     notes = [*log.notes, *check_modes(str(path), log, modes)]
+    resonances = modes.resonances
+    if not resonances:
+        least = uncertainty_of([]) if uncertainty is None else uncertainty
+        return LogRecommendation(log, modes, notes, least, [], [], 0, None)
+    found = recommend_for_modes(resonances, uncertainty, acceleration, allowed_vibration)
+    interval = None
+    if found.best:
+        shaper = found.candidates[found.best].shaper
+        interval = left_interval(shaper, resonances, modes.unseen)
+    return LogRecommendation(
+        log, modes, notes, found.uncertainty, [found.case], found.candidates, found.best, interval
+    )
+
+
+def recommend_for_modes(
+    resonances: Sequence[Resonance],
+    uncertainty: float | None = None,
+    acceleration: float | None = None,
+    allowed: float = DEFAULT_ALLOWED_M,
+    relative_allowed: float | None = None,
+) -> ModesRecommendation:
+    """
+    Return the ModesRecommendation for modes, at least one.
+
+    :param uncertainty: relative error of the frequencies; default: by their standard deviations.
+    :param acceleration: of the tool [m/s2].
+    :param allowed: distance of the tool from its goal that counts as rest [m].
+    :param relative_allowed: the same, over the vibration after a step of acceleration.
+    """
+    case = mode_case(resonances)
     if uncertainty is None:
-        uncertainty = uncertainty_of(modes)
-    if not modes.resonances:
-        return LogRecommendation(log, modes, notes, uncertainty, [], [], 0)
-    check_rule(uncertainty, allowed_vibration, acceleration)
-    case = mode_case(modes)
-    moves = LinearMoves([case], uncertainty, acceleration or DEFAULT_ACCELERATION)
-    candidates, best = compare_shapers([case], moves, uncertainty, allowed_vibration)
-    return LogRecommendation(log, modes, notes, uncertainty, [case], candidates, best)
+        uncertainty = uncertainty_of(resonances)
+    acceleration = acceleration or DEFAULT_ACCELERATION
+    if relative_allowed is not None:  # a step of acceleration doubles the deflection
+        allowed = relative_allowed * 2 * acceleration * float(case.sizes.sum())
+    check_rule(uncertainty, allowed, acceleration)
+    moves = LinearMoves([case], uncertainty, acceleration)
+    candidates, best = compare_shapers([case], moves, uncertainty, allowed)
+    return ModesRecommendation(case, candidates, best, uncertainty)
 
 
-def uncertainty_of(modes: RecordedModes) -> float:
-    """Relative error of recorded frequencies, from their deviations and the method."""
-    by_spectrum = any(resonance.way == 'spectrum' for resonance in modes.resonances)
-    deviations = (
-        LOG_DEVIATION_FACTOR * resonance.frequency_deviation / resonance.frequency
-        for resonance in modes.resonances
+def uncertainty_of(resonances: Sequence[Resonance]) -> float:
+    """Relative error of recorded frequencies, from their standard deviations and the method."""
+    least = MIN_LOG_UNCERTAINTY
+    if any(one.way == 'spectrum' for one in resonances):
+        least = MIN_SPECTRUM_UNCERTAINTY
+    return max(
+        [least, *(DEVIATIONS * one.frequency_deviation / one.frequency for one in resonances)]
     )
-    return max([MIN_SPECTRUM_UNCERTAINTY if by_spectrum else MIN_LOG_UNCERTAINTY, *deviations])
 
 
-def mode_case(modes: RecordedModes) -> ModeCase:
+def mode_case(resonances: Sequence[Resonance]) -> ModeCase:
     """Return the ModeCase of recorded modes, slowest first."""
-    ordered = sorted(modes.resonances, key=lambda resonance: resonance.frequency)
+    ordered = sorted(resonances, key=lambda one: one.frequency)
     frequencies, ratios, sizes = (
-        np.array([getattr(resonance, name) for resonance in ordered])
-        for name in ('frequency', 'ratio', 'size')
+        np.array([getattr(one, name) for one in ordered]) for name in ('frequency', 'ratio', 'size')
     )
-    # static deflection per base acceleration, weighted by the amplitudes in the log
+    # static deflection per acceleration of the base, weighted by the amplitudes in the recording
     return ModeCase(frequencies, ratios, sizes / sizes.sum() / (2 * np.pi * frequencies) ** 2)

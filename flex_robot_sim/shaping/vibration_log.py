@@ -61,6 +61,11 @@ def read_samples(
         raise UsageError(
             f'{path}: has columns with different times. Name some by --column: {_listed(found)}.'
         )
+    if len({id(column.time) for column in used.values()}) > 1:
+        notes.append(
+            f'{path}: {_listed(used)} have different times; they are interpolated at those of the '
+            'first one. If their clocks differ, name columns of one sensor'
+        )
     used = {name: _without_invalid_ends(path, name, used[name], notes) for name in used}
     return _even(str(path), used, rate, notes)
 
@@ -105,6 +110,11 @@ def _even(path, used, rate, notes):
         _refuse_falling(path, column.time)
     begin = max(column.time[0] for column in used.values())
     end = min(column.time[-1] for column in used.values())
+    if begin >= end:
+        raise UsageError(
+            f'{path}: {_listed(used)} have no common time, as of different clocks. Name columns '
+            'of one sensor by --column.'
+        )
     times = next(iter(used.values())).time
     times = times[(times >= begin) & (times <= end)]
     if rate is None:

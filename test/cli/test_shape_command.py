@@ -128,12 +128,13 @@ def test_a_log_without_vibration_gives_no_recommendation(capsys, tmp_path):
     )
 
 
-def test_a_rigid_arm_needs_no_shaper(capsys):
+def test_a_rigid_arm_needs_a_description_of_its_flexibility_or_a_recording(capsys):
     code, _, err = flexsim(capsys, 'rcm')
     assert (code, err) == (
         1,
         'flexsim shape: rcm: no resonance stands out, as no link and no '
-        'joint of it is flexible. It needs no shaper.\n',
+        'joint of it is flexible. Describe its <flexibility>, or give a recording of its '
+        'vibration by --log.\n',
     )
 
 

@@ -97,6 +97,13 @@ def test_shapers_for_sweeps_leave_no_more_than_they_claim(benchmark):
     assert dict(benchmark.PARTS['sweep_left'][1](found))
 
 
+@pytest.mark.slow
+def test_shapers_for_logs_leave_no_more_than_the_stated_interval(benchmark):
+    found = benchmark.PARTS['found_above_claim'][0](True)
+    assert found['cases'] >= 3 and found['above'] == 0.0
+    assert dict(benchmark.PARTS['found_above_claim'][1](found))
+
+
 @pytest.mark.long
 def test_plans_and_learning_keep_their_targets_with_other_frequencies(benchmark):
     planned = benchmark.PARTS['plan_10_percent_off'][0](True)

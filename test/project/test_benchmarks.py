@@ -35,6 +35,7 @@ ELSEWHERE = {
     'drift_watch': 'identification/test_drift_watch.py',
     'identification': 'identification/test_identify_benchmark.py',
     'identify': 'identification/test_identify_benchmark.py',
+    'found_above_claim': 'control/test_control_benchmark.py',
     'feedback_claims': 'control/test_control_benchmark.py',
     'learning_sensitivity': 'control/test_control_benchmark.py',
     'logs_whole': 'control/test_control_benchmark.py',
