@@ -25,6 +25,7 @@ Residual vibration of an arm with shapers, feedback, plans and learning, and the
 | `deviations_covered` | of 200 logs with a move: share of modes within 2 standard deviations |
 | `settles_first` | of 45 moves on other plants: share with the recommended shaper first at rest |
 | `found_above_claim` | of 200 logs: share that leaves more than the stated interval |
+| `klipper_method` | of 30 sweeps: vibration left and time added, by Klipper's method and ours |
 | `sweep_left` | of 24 sweeps with two modes: frequencies, and shapers that exceed their claim |
 
 Each part of PARTS has two functions: one of `quick` that returns the figures, and one that formats
@@ -47,6 +48,7 @@ from benchmarks import (
     bench_moves,
     feedback_claims,
     found_above_claim,
+    klipper_method,
     learning_sensitivity,
     logs_whole,
     modal_logs,
@@ -261,6 +263,7 @@ PARTS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
     'deviations_covered': (modal_logs.deviations_covered, modal_logs.deviations_lines),
     'settles_first': (settles_first.settles_first, settles_first.as_lines),
     'found_above_claim': (found_above_claim.found_above_claim, found_above_claim.as_lines),
+    'klipper_method': (klipper_method.klipper_method, klipper_method.as_lines),
     'sweep_left': (modal_logs.sweep_left, modal_logs.sweep_lines),
 }
 DRAWN = 'nominal_residual', 'robust_residual', 'servo_residual'  # of moves at random

@@ -3,8 +3,8 @@ Vibration that recommended shapers leave, compared with the upper end of the sta
 
 `python -m benchmarks.found_above_claim`, part of `python -m benchmarks.control`. The plants share
 no code with the package: oscillators in closed form, and arms in MuJoCo. Sensors have coloured
-noise, jitter, few bits and a limited range. A log gives a shaper and an interval of what is left of
-the vibration after the recorded move. The true value follows from the poles of the plant.
+noise, jitter, few bits and a limited range. A log gives a shaper and an interval of what is left
+of the vibration after the recorded move. The true value follows from the poles of the plant.
 """
 
 from typing import NamedTuple

@@ -104,6 +104,13 @@ def test_shapers_for_logs_leave_no_more_than_the_stated_interval(benchmark):
     assert dict(benchmark.PARTS['found_above_claim'][1](found))
 
 
+@pytest.mark.slow
+def test_a_fit_of_modes_leaves_less_of_a_sweep_than_a_spectrum(benchmark):
+    found = benchmark.PARTS['klipper_method'][0](True)
+    assert found['fit_left']['worst'] < found['spectrum_left']['worst']
+    assert dict(benchmark.PARTS['klipper_method'][1](found))
+
+
 @pytest.mark.long
 def test_plans_and_learning_keep_their_targets_with_other_frequencies(benchmark):
     planned = benchmark.PARTS['plan_10_percent_off'][0](True)

@@ -37,6 +37,7 @@ ELSEWHERE = {
     'identify': 'identification/test_identify_benchmark.py',
     'found_above_claim': 'control/test_control_benchmark.py',
     'feedback_claims': 'control/test_control_benchmark.py',
+    'klipper_method': 'control/test_control_benchmark.py',
     'learning_sensitivity': 'control/test_control_benchmark.py',
     'logs_whole': 'control/test_control_benchmark.py',
     'plan_sensitivity': 'control/test_control_benchmark.py',
