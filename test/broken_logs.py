@@ -74,6 +74,7 @@ HARMLESS = {
     'milliseconds': (lambda t, c: text(1e3 * t, c), '"time" is taken to be in ms, as its period'),
     'microseconds': (lambda t, c: text(1e6 * t, c), '"time" is taken to be in us, as its period'),
     'nanoseconds': (lambda t, c: text(1e9 * t, c, header='t_ns'), '"t_ns" is in ns'),
+    'gzip': (lambda t, c: gzip.compress(text(t, c).encode()), ''),
     'tabs': (lambda t, c: text(t, c, '\t'), ''),
     'semicolons': (lambda t, c: text(t, c, ';'), ''),
     'decimal commas': (lambda t, c: text(t, c, ';').replace('.', ','), 'has decimal commas'),
@@ -100,9 +101,9 @@ HOPELESS = {
         lambda t, c: np.random.default_rng(0).bytes(4096),
         'cannot be read: no text. Give a CSV or MCAP file.',
     ),
-    'gzip': (
-        lambda t, c: gzip.compress(text(t, c).encode()),
-        'is compressed by gzip. Unpack it first: gunzip FILE.',
+    'cut off gzip': (
+        lambda t, c: gzip.compress(text(t, c).encode())[:-40],
+        'is cut off or damaged: ',
     ),
     'two different columns': (
         with_twins(lambda values: 2 * values),
