@@ -124,7 +124,8 @@ def mode_case(resonances: Sequence[Resonance]) -> ModeCase:
     """Return the ModeCase of recorded modes, slowest first."""
     ordered = sorted(resonances, key=lambda one: one.frequency)
     frequencies, ratios, sizes = (
-        np.array([getattr(one, name) for one in ordered]) for name in ('frequency', 'ratio', 'size')
+        np.array([getattr(one, name) for one in ordered])
+        for name in ('frequency', 'ratio', 'size')
     )
     # static deflection per acceleration of the base, weighted by the amplitudes in the recording
     return ModeCase(frequencies, ratios, sizes / sizes.sum() / (2 * np.pi * frequencies) ** 2)

@@ -11,6 +11,7 @@ from flex_robot_sim.recording.mcap_file import RecordingReader
 from flex_robot_sim.recording.read.columns import Column, Recording
 from flex_robot_sim.recording.read.topic_columns import signal_of, vibration_columns
 from flex_robot_sim.recording.tables import Table, read_tables
+from flex_robot_sim.ros import topics
 from flex_robot_sim.util.exceptions import UsageError
 
 MAGIC = b'\x89MCAP'
