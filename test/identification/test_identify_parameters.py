@@ -1,8 +1,8 @@
 """Identification in one call, from the log of finite elements."""
 
 import pytest
-from beam_logs import chirp_log
 from hub_beam import EI
+from hub_beam_log import chirp_log
 from refusals import refusal
 
 import flex_robot_sim as frs

@@ -3,7 +3,7 @@
 import hub_beam
 import numpy as np
 import pytest
-from beam_logs import chirp_log
+from hub_beam_log import chirp_log
 from scipy.stats import ttest_ind
 
 import flex_robot_sim as frs
