@@ -17,9 +17,11 @@ parameter_errors    largest errors over 14 random motions and starts, of plants 
                     its frictionloss, friction that creeps, slips (with hysteresis of the gear) or
                     bends (LuGre), and of an arm of this package with more modes, and their targets
 excitation_scatter  scatter of fits to noisy logs after the best motion over that after a chirp
-long_log            time of a fit to ten minutes at 500 Hz, two links, twelve parameters, and its
-                    memory, and the largest distance from full fits to three logs of a minute,
-                    over the standard deviation
+long_log            time and memory of a fit to ten minutes at 500 Hz, two links, twelve parameters
+long_log_distance   largest distance of that fit from the fit of all samples, over the standard
+                    deviation
+logs_alone          three logs of two_link, fitted together and each alone; the forearm of the last
+                    one is as stiff as the others, or 5 % stiffer
 million_rows        time and memory of a fit to a million rows of single_link at 1 kHz, and the
                     largest relative error
 verdicts            verdicts of fits to 40 logs, half of them with a fault, that are right
@@ -37,7 +39,8 @@ import numpy as np
 import flex_robot_sim as frs
 from benchmarks.identification.coverage import coverage_across_logs
 from benchmarks.identification.excitation_scatter import excitation_scatter
-from benchmarks.identification.long_log import long_log_fit, million_rows
+from benchmarks.identification.logs_alone import logs_alone
+from benchmarks.identification.long_log import long_log_distance, long_log_fit, million_rows
 from benchmarks.identification.parameter_errors import parameter_errors
 from benchmarks.identification.shipped_arm_log import (
     CURVATURE_NOISE,
@@ -237,6 +240,8 @@ PARTS = {
     'parameter_errors': parameter_errors,
     'excitation_scatter': excitation_scatter,
     'long_log': long_log_fit,
+    'long_log_distance': long_log_distance,
+    'logs_alone': logs_alone,
     'million_rows': million_rows,
     'verdicts': verdicts,
     'real_data': real_data,

@@ -14,9 +14,9 @@ LUGRE_DAMPING = 2.0  # the same [s/rad]
 OCTAVES = 8  # between the displacements at which the elements of a gear slip
 FRICTIONS = 'frictionloss', 'creep', 'slip', 'lugre'
 # The force of `frictionloss` also depends on the acceleration. With the default settings of MuJoCo
-# it acts 9.5 ms early, and adds the inertia of nine rotors. With these settings it acts 0.25 ms
-# early and adds a twentieth of a rotor, so that it is a function of the rate.
-CREEP_SOLVER = 'solreffriction="0.01 1" solimpfriction="0.05 0.05 0.001"'
+# it acts 9.5 ms early, and adds the inertia of nine rotors. With these settings it acts 25 us
+# early and adds half a per cent of a rotor, so that it is a function of the rate.
+CREEP_SOLVER = 'solreffriction="0.01 1" solimpfriction="0.005 0.005 0.001"'
 
 
 class Elements:
@@ -50,7 +50,11 @@ class MujocoPlant:
             for name in ('motor', 'gear')
         )
         places = [
-            (f'link{k + 1}/{name}', f'bend{k + 1}_{piece}', pieces / link.length)
+            (
+                f'link{k + 1}/{name}',
+                f'bend{k + 1}_{piece}',
+                pieces / link.length / tip_stiffness_ratio(pieces),
+            )
             for k, link in enumerate(arm.links)
             for name, piece in zip(('root', 'middle'), (0, pieces // 2))
         ]
@@ -72,6 +76,7 @@ class MujocoPlant:
             np.outer(0.5 * twist, 2.0 ** -np.linspace(0, OCTAVES, ELEMENTS)),
         )
         self.bristles = np.zeros(len(drives))
+        self._effort = np.zeros(len(drives))  # of the period before
 
     @property
     def motor_positions(self):
@@ -96,12 +101,15 @@ class MujocoPlant:
     def advance(self, effort):
         """Advance by one period of the servo under constant motor efforts (joints,)."""
         data, step = self.data, self.model.opt.timestep
+        # a force acts from half a step before its sample to half a step after it
+        first, self._effort = 0.5 * (self._effort + effort), effort
         has_elements = self.friction in ('slip', 'lugre') or self.gear_elements.stiffness.any()
         if not has_elements:
-            data.qfrc_applied[self.motors] = effort
-            mujoco.mj_step(self.model, data, self.substeps)
+            for steps, force in ((1, first), (self.substeps - 1, effort)):
+                data.qfrc_applied[self.motors] = force
+                mujoco.mj_step(self.model, data, steps)
             return
-        for _ in range(self.substeps):
+        for k in range(self.substeps):
             rates = data.qvel[self.motors]
             if self.friction == 'slip':
                 force = self.friction_elements.force(step * rates)
@@ -109,7 +117,7 @@ class MujocoPlant:
                 force = self._bristle_force(rates, step)
             else:
                 force = 0.0
-            data.qfrc_applied[self.motors] = effort - force
+            data.qfrc_applied[self.motors] = (effort if k else first) - force
             twist = step * data.qvel[self.gears]
             data.qfrc_applied[self.gears] = -self.gear_elements.force(twist)
             mujoco.mj_step(self.model, data)
@@ -130,6 +138,12 @@ class MujocoPlant:
         return self.arm.drives[joint].stiffness + float(
             (k * np.minimum(x, amplitude)).sum() / amplitude
         )
+
+
+def tip_stiffness_ratio(pieces):
+    """Return the tip stiffness of a chain whose springs have EI / width, over 3 EI / L^3."""
+    # sum of (L - x)^2 over the springs instead of the integral
+    return 1 / (1 - 0.25 / pieces**2)
 
 
 def chain_frequencies(model):
@@ -169,7 +183,7 @@ def model_text(arm, pieces, friction_kind):
             + f'<joint name="gear{k}" axis="0 0 1" stiffness="{drive.stiffness}" '
             f'damping="{drive.damping}"/>'
         )
-        stiffness = link.EI / width
+        stiffness = link.EI / width / tip_stiffness_ratio(pieces)
         for piece in range(pieces):
             is_last = piece == pieces - 1
             length = width / 2 if is_last else width

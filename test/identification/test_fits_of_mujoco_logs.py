@@ -102,7 +102,7 @@ def test_the_creep_rate_of_friction_is_found(plants):
     plant = plants['mujoco_plant'].MujocoPlant(arm_of(plants, coulomb), 'creep', PIECES)
     log = recorded(plants, plant)
     # MuJoCo: R f = -b v, with R = (1 - d) / (d J) and b = 2 / (d time constant)
-    d, time_constant, rotor = 0.05, 0.01, 0.05
+    d, time_constant, rotor = 0.005, 0.01, 0.05
     creep_rate = coulomb / rotor * (1 - d) / d * d * time_constant / 2
     model = arm_of(plants, 0.2).model(pieces=PIECES, creep_rate=0.01)
     free = ['joint1.coulomb', 'joint1.creep_rate', 'link1.EIz', 'delay']

@@ -43,6 +43,29 @@ def test_frequencies_of_the_chain_are_those_of_the_model(plants):
     assert found == pytest.approx(model, rel=2e-3)
 
 
+def test_tip_of_the_chain_is_as_stiff_as_that_of_the_beam(plants):
+    # a heavy tip on a clamped light beam: sqrt(3 EI / (m L^3))
+    arm = arm_of(plants, rotor=1e9, stiffness=1e9, tip=300.0)
+    chain = plants['mujoco_plant'].MujocoPlant(arm, pieces=12)
+    found = plants['mujoco_plant'].chain_frequencies(chain.model)[1]
+    mass = 300.0 + 33 / 140 * 0.3 * 0.6  # of the beam, by Rayleigh
+    expected = np.sqrt(3 * 20.0 / (mass * 0.6**3)) / (2 * np.pi)
+    assert found == pytest.approx(expected, rel=2e-5)
+
+
+def test_momentum_of_the_chain_is_the_impulse_of_the_effort(plants):
+    plant, effort, count = plants['mujoco_plant'].MujocoPlant(arm_of(plants), pieces=4), 1e-3, 20
+    row, mujoco = plant.motors[0], pytest.importorskip('mujoco')
+    unit, inertia = np.eye(plant.model.nv)[row], np.zeros(plant.model.nv)
+    mujoco.mj_forward(plant.model, plant.data)
+    mujoco.mj_mulM(plant.model, plant.data, inertia, unit)
+    for _ in range(count):
+        plant.advance(np.array([effort]))
+    # the integral of the momentum of a constant effort from rest: no step early or late
+    time = count * plant.substeps * plant.model.opt.timestep
+    assert inertia @ plant.data.qpos == pytest.approx(0.5 * effort * time**2, rel=1e-4)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize('friction', ['slip', 'lugre', 'creep', 'frictionloss'])
 def test_effort_at_constant_speed_is_the_dry_friction(plants, friction):
@@ -59,7 +82,7 @@ def test_effort_at_constant_speed_is_the_dry_friction(plants, friction):
 
 def test_drive_that_creeps_moves_in_proportion_to_its_load(plants):
     # MuJoCo: R f = -b v, with R = (1 - d) / (d J) and b = 2 / (d time constant)
-    arm, d, time_constant = arm_of(plants, coulomb=0.3), 0.05, 0.01
+    arm, d, time_constant = arm_of(plants, coulomb=0.3), 0.005, 0.01
     creep_rate = 0.3 / 0.05 * (1 - d) / d * d * time_constant / 2
     plant = plants['mujoco_plant'].MujocoPlant(arm, 'creep', pieces=4)
     for share in (0.5, -0.8):

@@ -27,6 +27,8 @@ def test_small_benchmark_has_its_keys_and_small_errors(monkeypatch):
         'parameter_errors',
         'excitation_scatter',
         'long_log',
+        'long_log_distance',
+        'logs_alone',
         'million_rows',
         'verdicts',
         'real_data',
