@@ -16,6 +16,8 @@ seconds             wall and CPU time for 30 s at 500 Hz of two_link, eight para
 parameter_errors    largest errors over 14 random motions and starts, of plants in MuJoCo with
                     its frictionloss, friction that creeps, slips (with hysteresis of the gear) or
                     bends (LuGre), and of an arm of this package with more modes, and their targets
+far_starts          errors and verdicts of fits whose descriptions are wrong by factors of up to
+                    two: random arms and robots with elastic joints in MuJoCo
 excitation_scatter  scatter of fits to noisy logs after the best motion over that after a chirp
 long_log            time and memory of a fit to ten minutes at 500 Hz, two links, twelve parameters
 long_log_distance   largest distance of that fit from the fit of all samples, over the standard
@@ -39,6 +41,7 @@ import numpy as np
 import flex_robot_sim as frs
 from benchmarks.identification.coverage import coverage_across_logs
 from benchmarks.identification.excitation_scatter import excitation_scatter
+from benchmarks.identification.far_starts import far_starts
 from benchmarks.identification.logs_alone import logs_alone
 from benchmarks.identification.long_log import long_log_distance, long_log_fit, million_rows
 from benchmarks.identification.parameter_errors import parameter_errors
@@ -238,6 +241,7 @@ PARTS = {
     'excitation_gain': excitation_gain,
     'seconds': seconds,
     'parameter_errors': parameter_errors,
+    'far_starts': far_starts,
     'excitation_scatter': excitation_scatter,
     'long_log': long_log_fit,
     'long_log_distance': long_log_distance,

@@ -63,7 +63,7 @@ def damping(robot):
     return 2 * RATIO * np.array(robot.stiffness) / (2 * np.pi * np.array(robot.corners, float))
 
 
-def _document(name):
+def document(name):
     """Root of the URDF without meshes and gripper, and names of its joints."""
     robot = ROBOTS[name]
     root = ElementTree.parse(share_folder() / robot.file).getroot()
@@ -87,7 +87,7 @@ def arm(name):
     if name not in ROBOTS:
         return frs.load(name)
     robot = ROBOTS[name]
-    root, names = _document(name)
+    root, names = document(name)
     words = ElementTree.SubElement(root, 'flexibility')
     for joint, k, d in zip(names, robot.stiffness, damping(robot)):
         ElementTree.SubElement(
@@ -125,7 +125,7 @@ class ElasticJoints:
     def __init__(self, name, error, mass):
         """Build the model."""
         robot = ROBOTS[name]
-        root, _ = _document(name)
+        root, _ = document(name)
         spec = mujoco.MjSpec.from_string(ElementTree.tostring(root, 'unicode'))
         body = spec.body(robot.tool)
         body.explicitinertial = True

@@ -246,8 +246,9 @@ class Problem:
 
     def _slopes_at(self, z):
         base, tables = self._arm(z), self.simulated(z)
-        nominal = np.concatenate(tables)
         ends = np.cumsum([len(table) for table in tables])[:-1]
+        nominal = np.concatenate(tables)
+        tables = np.split(nominal, ends)  # views: tables of long logs are large
         starts = np.cumsum([0, *(self.reduced_length(len(table)) for table in tables)])
         out = np.zeros((starts[-1], nominal.shape[1], z.size))
         readings = reading_matrix(self.unknowns, z, nominal.shape[1])
@@ -277,7 +278,8 @@ class Problem:
                 block = slice(starts[row], starts[row + 1])
                 has_motion = self.has_cached_motion and self._is_output_only[k]
                 motion = self._simulation(z)[1][row] if has_motion else None
-                change = self._outputs(arm, shifted, row, motion) - tables[row]
+                change = self._outputs(arm, shifted, row, motion)
+                change -= tables[row]
                 out[block, :, k] = self.reduced(change @ (readings.T / step))
 
         with ThreadPoolExecutor(processors()) as pool:

@@ -292,7 +292,8 @@ def make_long_fit(
     with ThreadPoolExecutor(1) as pool:
         started_at = monotonic()
         responses = pool.submit(found.responses, z)
-        found.slope_table = np.sqrt(coarse) * slope_problem.slopes(z)
+        found.slope_table = slope_problem.slopes(z)
+        found.slope_table *= np.sqrt(coarse)
         found.last_responses = responses.result()
         found.seconds = monotonic() - started_at
     return found

@@ -1,4 +1,4 @@
-"""Fits of the tilt of a base and of creeping friction, to logs of MuJoCo."""
+"""Fits to logs of MuJoCo: tilt of a base, friction that creeps, wrong initial values."""
 
 import importlib
 
@@ -30,10 +30,10 @@ def plants(monkeypatch):
     return {name: importlib.import_module(f'benchmarks.identification.{name}') for name in names}
 
 
-def arm_of(plants, coulomb):
+def arm_of(plants, coulomb, *, EI=20.0, stiffness=400.0, viscous=0.2):
     planar = plants['planar_arm']
-    drive = planar.Drive(0.05, 400.0, 0.3, coulomb, 0.2, 0.0, 6.0)
-    return planar.PlanarArm((drive,), (planar.Link(0.6, 20.0, 0.3, 4e-4, 0.25),), DELAY)
+    drive = planar.Drive(0.05, stiffness, 0.3, coulomb, viscous, 0.0, 6.0)
+    return planar.PlanarArm((drive,), (planar.Link(0.6, EI, 0.3, 4e-4, 0.25),), DELAY)
 
 
 def motion(t):
@@ -109,3 +109,27 @@ def test_the_creep_rate_of_friction_is_found(plants):
     found = fitted(log, model, free)
     assert found.is_good
     expect_values(found, {'joint1.coulomb': coulomb, 'joint1.creep_rate': creep_rate}, 0.05)
+
+
+@pytest.mark.long(after=1)
+@pytest.mark.parametrize('seed', range(6))
+def test_initial_values_wrong_by_a_factor_of_two_end_at_the_true_ones(plants, seed):
+    coulomb, random = 0.3, np.random.default_rng(seed)
+    plant = plants['mujoco_plant'].MujocoPlant(arm_of(plants, coulomb), 'creep', 12)
+    log = recorded(plants, plant)
+    EI, stiffness, dry, viscous = 2.0 ** random.choice([-1, 1], 4)
+    wrong = arm_of(
+        plants, dry * coulomb, EI=EI * 20.0, stiffness=stiffness * 400.0, viscous=viscous * 0.2
+    )
+    model = wrong.model(pieces=12, creep_rate=0.02)
+    free = ['link1.EIz', 'joint1.stiffness', 'friction', 'joint1.creep_rate', 'delay']
+    found = fitted(log, model, free)
+    assert found.is_good
+    for path, value, rel in (
+        ('link1.EIz', 20.0, 0.01),
+        ('joint1.stiffness', 400.0, 0.02),
+        ('joint1.coulomb', coulomb, 0.03),
+        ('joint1.viscous', 0.2, 0.03),
+        ('delay', DELAY, 0.05),
+    ):
+        assert found.values[path] == pytest.approx(value, rel=rel), path

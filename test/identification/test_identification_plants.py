@@ -7,6 +7,7 @@ import pytest
 from project_files import ROOT
 
 import flex_robot_sim as frs
+from flex_robot_sim.analysis.equations import mass_matrix, nonlinear_effects
 
 pytest.importorskip('mujoco')
 
@@ -64,6 +65,32 @@ def test_momentum_of_the_chain_is_the_impulse_of_the_effort(plants):
     # the integral of the momentum of a constant effort from rest: no step early or late
     time = count * plant.substeps * plant.model.opt.timestep
     assert inertia @ plant.data.qpos == pytest.approx(0.5 * effort * time**2, rel=1e-4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize('name', ['ur5', 'fr3'])
+def test_elastic_robot_has_the_inertia_of_its_description(plants, name):
+    module = importlib.import_module('benchmarks.identification.elastic_robot')
+    robot = module.ElasticRobot(name, np.random.default_rng(0))
+    n, M = len(robot.names), np.zeros((robot.model.nv, robot.model.nv))
+    mujoco = pytest.importorskip('mujoco')
+    mujoco.mj_forward(robot.model, robot.data)
+    for row, unit in zip(M, np.eye(robot.model.nv)):
+        mujoco.mj_mulM(robot.model, robot.data, row, unit)
+    factors = dict.fromkeys(module.QUANTITIES, np.ones(n))
+    arm = robot.described(factors)
+    assert arm.joint_names == tuple(robot.names)
+    motor, gear = (robot.data.qpos[rows] for rows in (robot.motors, robot.gears))
+    q = np.zeros(arm.size)
+    q[:n], q[arm.motor_q] = motor + gear, motor
+    found = mass_matrix(arm, q)[:n, :n]
+    assert found == pytest.approx(M[np.ix_(robot.gears, robot.gears)], abs=1e-5)
+    # at rest in equilibrium: the gears carry the weight
+    force = nonlinear_effects(arm, q, np.zeros(arm.size))
+    assert force[:n] == pytest.approx(robot.data.qfrc_bias[robot.gears], abs=1e-3)
+    parameters = frs.parameters(arm)
+    for path, value in robot.truth.items():
+        assert parameters[path].value == pytest.approx(value, rel=1e-6), path
 
 
 @pytest.mark.slow

@@ -25,6 +25,7 @@ def test_small_benchmark_has_its_keys_and_small_errors(monkeypatch):
         'excitation_gain',
         'seconds',
         'parameter_errors',
+        'far_starts',
         'excitation_scatter',
         'long_log',
         'long_log_distance',
