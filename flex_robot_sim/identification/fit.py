@@ -280,7 +280,7 @@ class Problem:
                 motion = self._simulation(z)[1][row] if has_motion else None
                 change = self._outputs(arm, shifted, row, motion)
                 change -= tables[row]
-                out[block, :, k] = self.reduced(change @ (readings.T / step))
+                out[block, :, k] = self.reduced(change) @ (readings.T / step)
 
         with ThreadPoolExecutor(processors()) as pool:
             list(pool.map(column, jobs))

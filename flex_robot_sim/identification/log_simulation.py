@@ -185,7 +185,7 @@ def outputs_of(
 def as_logged(
     setup: Setup, values: np.ndarray, rates: np.ndarray, delay: float, period: float, reached: int
 ) -> np.ndarray:
-    """Return the outputs (k, c) behind delay [s] and filters; nan from a sample on."""
+    """Return the outputs (k, c) behind delay [s] and filters, in place; nan from a sample on."""
     names = setup.data.channels
     imus = [k for k, name in enumerate(names) if imu_channel(name)]
     if imus:
@@ -199,20 +199,25 @@ def as_logged(
 
 
 def _delayed(values, rates, delay_samples, period):
-    """Return samples `delay_samples` periods earlier, by cubic Hermite interpolation."""
+    """
+    Return samples `delay_samples` periods earlier, by cubic Hermite interpolation.
+
+    The samples are overwritten, because tables of long logs are large.
+    """
     if delay_samples == 0.0:
         return values
-    out = np.empty_like(values)
-    for first in range(0, len(values), DELAYED_ROWS):
+    # a part reads no samples of the parts before it
+    firsts = range(0, len(values), DELAYED_ROWS)
+    for first in reversed(firsts) if delay_samples > 0.0 else firsts:
         rows = np.arange(first, min(first + DELAYED_ROWS, len(values)))
         sample = np.clip(rows - delay_samples, 0.0, len(values) - 1.0)
         k = np.minimum(sample.astype(int), len(values) - 2)
         s = (sample - k)[:, None]
         a, b, va, vb = values[k], values[k + 1], period * rates[k], period * rates[k + 1]
-        out[rows] = (
+        values[rows] = (
             (1 + 2 * s) * (1 - s) ** 2 * a
             + s * (1 - s) ** 2 * va
             + s**2 * (3 - 2 * s) * b
             + s**2 * (s - 1) * vb
         )
-    return out
+    return values

@@ -1,13 +1,15 @@
 """Outputs along a sequence in parts and in halves, against one simulation of the whole."""
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
 import pytest
+from scipy.interpolate import CubicHermiteSpline
 from test_identify import setup_of
 
-from flex_robot_sim.identification import response
-from flex_robot_sim.identification.log_simulation import channels_of, move
+from flex_robot_sim.identification import log_simulation, response
+from flex_robot_sim.identification.log_simulation import as_logged, channels_of, move
 from flex_robot_sim.identification.prediction import Setup, SoftServo, soft_servo
 from flex_robot_sim.identification.response import middle, respond, respond_in_halves
 from flex_robot_sim.identification.sequences import Sequence
@@ -49,6 +51,19 @@ def test_parts_of_a_simulation_equal_the_whole(monkeypatch, samples):
     motion, k = move(*inputs()), middle(1200)
     expected = np.concatenate([motion.coordinates[k], motion.velocities[k]])
     np.testing.assert_array_equal(found.states[k], expected)
+
+
+@pytest.mark.parametrize('delay', [-0.0137, 3e-4, 0.0137, 0.1])
+def test_delayed_outputs_are_those_of_scipys_hermite_spline(monkeypatch, delay):
+    monkeypatch.setattr(log_simulation, 'DELAYED_ROWS', 7)
+    time, random = 5e-3 * np.arange(200), np.random.default_rng(0)
+    values, rates = random.normal(size=(2, 200, 2))
+    described = replace(
+        setup(), data=setup().data._replace(channels=('position/motor', 'arm/tip'))
+    )
+    expected = CubicHermiteSpline(time, values, rates)(np.clip(time - delay, 0.0, time[-1]))
+    found = as_logged(described, values.copy(), rates.copy(), delay, 5e-3, 200)
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
 
 
 def test_halves_join_where_they_agree(monkeypatch):
