@@ -53,7 +53,7 @@ class MujocoPlant:
             (
                 f'link{k + 1}/{name}',
                 f'bend{k + 1}_{piece}',
-                pieces / link.length / tip_stiffness_ratio(pieces),
+                pieces / link.length / compliances(pieces)[piece],
             )
             for k, link in enumerate(arm.links)
             for name, piece in zip(('root', 'middle'), (0, pieces // 2))
@@ -140,10 +140,17 @@ class MujocoPlant:
         )
 
 
-def tip_stiffness_ratio(pieces):
-    """Return the tip stiffness of a chain whose springs have EI / width, over 3 EI / L^3."""
-    # sum of (L - x)^2 over the springs instead of the integral
-    return 1 / (1 - 0.25 / pieces**2)
+def compliances(pieces):
+    """
+    Return the compliances (pieces,) of the springs, over width / EI.
+
+    Springs at the middle of pieces are the midpoint rule. The first three include its end
+    correction at the root, width^2 / 24 times the slope there by a one-sided difference. The
+    bending moment vanishes at the tip.
+    """
+    out = np.ones(pieces)
+    out[:3] += np.array([2.0, -3.0, 1.0]) / 24
+    return out
 
 
 def chain_frequencies(model):
@@ -183,8 +190,8 @@ def model_text(arm, pieces, friction_kind):
             + f'<joint name="gear{k}" axis="0 0 1" stiffness="{drive.stiffness}" '
             f'damping="{drive.damping}"/>'
         )
-        stiffness = link.EI / width / tip_stiffness_ratio(pieces)
-        for piece in range(pieces):
+        stiffnesses = link.EI / width / compliances(pieces)
+        for piece, stiffness in enumerate(stiffnesses):
             is_last = piece == pieces - 1
             length = width / 2 if is_last else width
             # springs stand at the middle of the pieces of the beam
