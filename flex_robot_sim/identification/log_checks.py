@@ -115,7 +115,11 @@ def check_units(log: Log, arm: ArmModel, sides: Sequence[str]) -> None:
                     f'radians. Give --signal velocity/{name}=COLUMN*deg.'
                 )
         if is_in_degrees:
+            turns = 2 * np.pi * np.round(values.mean() / (2 * np.pi))
+            is_turned = turns and np.abs(values - turns).max() <= limit * (1 + LIMIT_MARGIN_RATIO)
+            cause, remedy = ', or whole turns are added', f', or subtract {turns:.4g} from it'
             raise UsageError(
                 f'{log.path}: "{side}/{name}" goes to {largest:.3g} rad: these are '
-                f'degrees. Give --signal {side}/{name}=COLUMN*deg.'
+                f'degrees{cause if is_turned else ""}. '
+                f'Give --signal {side}/{name}=COLUMN*deg{remedy if is_turned else ""}.'
             )

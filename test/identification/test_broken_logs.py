@@ -184,6 +184,20 @@ MISTAKEN = {
         lambda t, c: text(t, {**c, 'effort/motor': 0 * t}),
         '"effort/motor" is constant, but the motion needs efforts that change by ',
     ),
+    'a position with a turn too much': (
+        lambda t, c: text(t, {**c, 'position/motor': c['position/motor'] + 2 * np.pi}),
+        'turns are added. Give --signal position/motor=COLUMN*deg, or subtract 6.283 from it.',
+    ),
+    'a position in degrees': (
+        lambda t, c: text(t, {**c, 'position/motor': np.degrees(c['position/motor'])}),
+        ': these are degrees. Give --signal position/motor=COLUMN*deg.',
+    ),
+    'a gauge that is nan for a second': (
+        with_gauges(
+            lambda root, tip: (root, np.where(np.arange(tip.size) // 200 == 3, np.nan, tip))
+        ),
+        '"arm/tip" is no number in row 601, and in 200 rows. Mend or remove them.',
+    ),
     'no time': (lambda t, c: text(t, c, header='row'), 'has no column "time". Add one [s].'),
 }
 
