@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from flex_robot_sim.analysis.natural_modes import modes
 from flex_robot_sim.identification.imu import MIN_DISTINCT_VALUES, MIN_GRAVITY_RATIO, imu_channel
 from flex_robot_sim.identification.log_file import Log
 from flex_robot_sim.model.arm_model import ArmModel
@@ -15,6 +16,7 @@ MIN_SAMPLES = 64  # of a signal
 MAX_PERIOD_CHANGE = 0.2  # relative change of the sampling period along a log
 MIN_CLIPPED_SAMPLES = 5  # consecutive samples at the end of the range
 MIN_CLIPPED_RATIO = 0.01  # share of all samples at the end of the range
+MAX_PERIODS = 1.0  # of the first vibration of the links, from a sample to the next
 LIMIT_MARGIN_RATIO = 0.2  # position beyond the joint limits, over the limit
 DEGREES = 180 / np.pi
 
@@ -34,6 +36,19 @@ def check_gravity(log: Log, arm: ArmModel) -> None:
                 f'gravity is {weight:.3g} m/s2: in g, or without gravity? Give '
                 f'--signal acceleration/{link}/x=COLUMN*9.80665 and so on.'
             )
+
+
+def check_rate(log: Log, arm: ArmModel, period: float) -> None:
+    """Refuse a sampling period [s] in which the links vibrate more than once."""
+    if not arm.tips:
+        return
+    frequencies = modes(arm, np.zeros(len(arm.joint_names)), joints='locked').frequencies
+    first = float(np.min(frequencies, where=frequencies > 0.0, initial=np.inf))
+    if first < np.inf and period * first > MAX_PERIODS:
+        raise UsageError(
+            f'{log.path}: samples every {period:.3g} s cannot show vibrations of {first:.3g} Hz. '
+            'Give the times in seconds, or record faster.'
+        )
 
 
 def check_column(log: Log, name: str) -> None:

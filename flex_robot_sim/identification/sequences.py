@@ -26,6 +26,7 @@ from flex_robot_sim.identification.log_checks import (
     MIN_SAMPLES,
     check_column,
     check_gravity,
+    check_rate,
     check_units,
 )
 from flex_robot_sim.identification.log_file import Column, Log
@@ -126,6 +127,8 @@ def make_data_set(
         check_units(log, arm, sides)
         check_gravity(log, arm)
         grid = common_times(log, signals)
+        if grid.size > 1:
+            check_rate(log, arm, float(np.median(np.diff(grid))))
         for time in _gapless_grids(log, grid, notes):
             positions, velocities = _drive_motion(log, arm, sides, time, has_efforts)
             efforts = sharpened(

@@ -188,6 +188,10 @@ MISTAKEN = {
         lambda t, c: text(t, {**c, 'position/motor': c['position/motor'] + 2 * np.pi}),
         'turns are added. Give --signal position/motor=COLUMN*deg, or subtract 6.283 from it.',
     ),
+    'milliseconds that are called seconds': (
+        lambda t, c: text(1e3 * t, c, header='time_s'),
+        'samples every 5 s cannot show vibrations of ',
+    ),
     'a position in degrees': (
         lambda t, c: text(t, {**c, 'position/motor': np.degrees(c['position/motor'])}),
         ': these are degrees. Give --signal position/motor=COLUMN*deg.',
