@@ -26,6 +26,7 @@ Residual vibration of an arm with shapers, feedback, plans and learning, and the
 | `settles_first` | of 45 moves on other plants: share with the recommended shaper first at rest |
 | `found_above_claim` | of 200 logs: share that leaves more than the stated interval |
 | `klipper_method` | of 30 sweeps: vibration left and time added, by Klipper's method and ours |
+| `tune_hidden_arms` | of arms in MuJoCo, tuned by logs: errors and vibration in other poses |
 | `sweep_left` | of 24 sweeps with two modes: frequencies, and shapers that exceed their claim |
 
 Each part of PARTS has two functions: one of `quick` that returns the figures, and one that formats
@@ -54,6 +55,7 @@ from benchmarks import (
     modal_logs,
     plan_sensitivity,
     settles_first,
+    tune_hidden_arms,
 )
 from benchmarks import control_feedback as feedback
 from benchmarks.shaped_moves import DESIGNS, recommended, residuals, summed
@@ -264,6 +266,7 @@ PARTS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
     'settles_first': (settles_first.settles_first, settles_first.as_lines),
     'found_above_claim': (found_above_claim.found_above_claim, found_above_claim.as_lines),
     'klipper_method': (klipper_method.klipper_method, klipper_method.as_lines),
+    'tune_hidden_arms': (tune_hidden_arms.tune_hidden_arms, tune_hidden_arms.as_lines),
     'sweep_left': (modal_logs.sweep_left, modal_logs.sweep_lines),
 }
 DRAWN = 'nominal_residual', 'robust_residual', 'servo_residual'  # of moves at random

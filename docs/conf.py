@@ -29,7 +29,7 @@ CHAPTERS = {
         'identification',
         'sweep',
     ),
-    'Vibration control': ('control', 'control_feedback', 'control_planning'),
+    'Vibration control': ('control', 'tune', 'control_feedback', 'control_planning'),
     'Reference': (
         'description',
         'identification_reference',

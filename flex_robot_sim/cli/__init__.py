@@ -27,6 +27,10 @@ COMMANDS = {
         'input shapers for an arm, from its model or from a recording',
         'flexsim shape two_link --pose 0,0.5,-0.8',
     ),
+    'tune': Command(
+        'tune a shaper for an arm without a model, from vibration in several poses',
+        'flexsim tune session --driver simulation --robot two_link --from=0,0,-1 --to=0,1,1',
+    ),
     'view': Command(
         'show an arm in a web browser, with its modes and motions', 'flexsim view two_link'
     ),

@@ -12,17 +12,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flex_robot_sim.control.controller_settings import ControllerSettings
 from flex_robot_sim.control.joint_controller import JointController
 from flex_robot_sim.identification.excitation_trajectories import ExcitationTrajectory
 from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.rig.bridge.bench_driver import BENCH_CONTROLLER
 from flex_robot_sim.rig.bridge.bridge import BridgeSettings, RigBridge, RigState, calibration_of
 from flex_robot_sim.rig.bridge.experiment_log import ExperimentLog
 from flex_robot_sim.rig.errors import RigError
 from flex_robot_sim.util.exceptions import UsageError
-
-BENCH_CONTROLLER = ControllerSettings(damping_ratio=1.0, bandwidth=1.5, state_period=0.0)
-"""The same settings as in config/rig.yaml; docs/rig_bridge.md explains them."""
 
 POLL_PERIOD_S = 0.05
 TIMEOUT_S = 5.0  # of the first state, and after the end of the motion

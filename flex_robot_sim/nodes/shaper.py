@@ -19,6 +19,7 @@ from flex_robot_sim.shaping.set_point_stream import SetPointStream
 from flex_robot_sim.shaping.shaper_design import design_for_arm, design_for_modes
 from flex_robot_sim.shaping.shaper_file import read_shaper
 from flex_robot_sim.shaping.trajectory_shaper import TrajectoryShaper
+from flex_robot_sim.shaping.tuning.measured_table import outside_table
 from flex_robot_sim.util.background import PROGRESS_DELAY_S, BackgroundTask
 from flex_robot_sim.util.exceptions import FlexRobotSimError, SettingError, plain
 
@@ -33,7 +34,7 @@ class ShaperNode(Node):
         """Subscribe once the modes are known."""
         super().__init__('shaper')
         self.shaped = self.forwarded = self.refused = 0
-        self.failure, self._problem = None, ''
+        self.failure, self._problem, self._outside = None, '', ''
         self._stream: ShaperStream | None = None
         self.parameters = Parameters(self, *SHAPER_SETTINGS, known=KNOWN_PARAMETERS)
         settings, robot = self.parameters[ShaperSettings], self.parameters[RobotSettings]
@@ -51,7 +52,7 @@ class ShaperNode(Node):
         self._began_at: float | None = time.monotonic()
         self._specification = self._specify(settings, self._log_progress)
         self._shaper = TrajectoryShaper(
-            lambda end: self._specification,
+            self._specification_at,
             settings.period,
             arm,
             settings.start_tolerance,
@@ -100,6 +101,15 @@ class ShaperNode(Node):
             )
         except SettingError as error:
             raise SettingError(f'{error}; or give the parameter frequencies [Hz]') from error
+
+    def _specification_at(self, end):
+        """Return the ShaperSpecification; log a line if a motion ends (n,) outside its table."""
+        table = self._specification.table
+        if table is not None and self._arm is not None:
+            self._outside = outside_table(table, self._arm.joint_names, end[None, :])
+            if self._outside:
+                self.get_logger().warning(self._outside)
+        return self._specification
 
     def _max_deviation(self, settings):
         if settings.max_path_deviation > 0.0 and self._arm is None:
@@ -205,7 +215,7 @@ class ShaperNode(Node):
         }
         if self._relay.deviation is not None:
             values['path deviation [m]'] = self._relay.deviation
-        problem = self._problem or self._relay.problem
+        problem = self._problem or self._relay.problem or self._outside
         if self._stream is not None:
             values['moving'] |= self._stream.is_moving
             values.update(self._stream.figures())

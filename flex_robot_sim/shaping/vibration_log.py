@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flex_robot_sim.recording.read.columns import Column
+from flex_robot_sim.recording.read.columns import Column, Recording
 from flex_robot_sim.recording.read.reader import read_recording
 from flex_robot_sim.shaping.magnitude_columns import magnitude_columns
 from flex_robot_sim.util.exceptions import UsageError
@@ -28,6 +28,7 @@ class VibrationLog(NamedTuple):
     samples: np.ndarray  # (k, n)
     names: list[str]  # (n,)
     notes: list[str]
+    start: float = 0.0  # time of the first sample, by the clock of the recording         [s]
 
 
 def read_samples(
@@ -40,10 +41,21 @@ def read_samples(
         they have the same times.
     :param rate: of the samples [Hz]; default: by their times.
     """
+    return samples_of(read_vibration(path, rate), columns, rate)
+
+
+def read_vibration(path: str | Path, rate: float | None = None) -> Recording:
+    """Return the Recording in a file; `rate` of its samples [Hz], by default by their times."""
     if rate is not None and not 0.0 < rate < np.inf:
         raise UsageError('--rate must be above 0 and finite [Hz].')
-    recording = read_recording(path, rate=rate)
-    found, notes = recording.columns, recording.notes
+    return read_recording(path, rate=rate)
+
+
+def samples_of(
+    recording: Recording, columns: Sequence[str] = (), rate: float | None = None
+) -> VibrationLog:
+    """Return the VibrationLog of a Recording; arguments as of `read_samples`."""
+    path, found, notes = recording.path, recording.columns, recording.notes
     for name in columns:
         if name not in found:
             raise UsageError(f'{path}: has no column "{name}". Known: {_listed(found)}.')
@@ -67,7 +79,7 @@ def read_samples(
             'first one. If their clocks differ, name columns of one sensor'
         )
     used = {name: _without_invalid_ends(path, name, used[name], notes) for name in used}
-    return _even(str(path), used, rate, notes)
+    return _even(path, used, rate, notes)
 
 
 def _without_magnitudes(path, used, notes):
@@ -136,7 +148,9 @@ def _even(path, used, rate, notes):
     samples = np.column_stack(
         [_sampled(column, times if is_even else even_times) for column in used.values()]
     )
-    return VibrationLog(1 / step if rate is None else rate, samples, [*used], notes)
+    return VibrationLog(
+        1 / step if rate is None else rate, samples, [*used], notes, float(times[0])
+    )
 
 
 def _refuse_falling(path, times):

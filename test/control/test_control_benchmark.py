@@ -80,6 +80,15 @@ def test_modes_are_found_in_logs_with_the_move(benchmark):
     assert dict(benchmark.PARTS['logs_whole'][1](found))
 
 
+@pytest.mark.slow
+def test_arms_with_hidden_stiffness_are_tuned_by_logs(benchmark):
+    pytest.importorskip('mujoco')
+    found = benchmark.PARTS['tune_hidden_arms'][0](True)
+    assert found['frequency_error'] <= 0.02
+    assert found['left'] <= 0.1
+    assert dict(benchmark.PARTS['tune_hidden_arms'][1](found))
+
+
 @pytest.mark.long
 def test_standard_deviations_of_modes_are_those_of_their_errors(benchmark):
     found = benchmark.PARTS['deviations_covered'][0](True)

@@ -49,6 +49,8 @@ ELSEWHERE = {
     'page': 'project/test_benchmark_page.py',
     'real_arm': 'identification/test_real_logs.py',
     'shaped_moves': 'control/test_control_benchmark.py',
+    'hidden_arm': 'control/test_control_benchmark.py',
+    'tune_hidden_arms': 'control/test_control_benchmark.py',
     'trust': 'project/test_trust.py',
 }
 

@@ -1,0 +1,230 @@
+"""
+An arm behind a trajectory controller of ROS, as a driver of `flexsim tune`.
+
+Set points go to a topic of JointTrajectory, or to an action FollowJointTrajectory. The log has the
+IMU if one is named, else the efforts in the joint states.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import rclpy
+from builtin_interfaces.msg import Duration
+from rclpy.node import Node
+from rclpy.qos import qos_profile_sensor_data
+from rclpy.signals import SignalHandlerOptions
+from sensor_msgs.msg import Imu, JointState
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from flex_robot_sim.nodes.follow_trajectory import follow_joint_trajectory_type
+from flex_robot_sim.ros.conversions import SECOND
+from flex_robot_sim.ros.node_runner import make_executor
+from flex_robot_sim.shaping.tuning.driver import ArmState, DriverError, log_lines
+from flex_robot_sim.util.exceptions import UsageError, plain
+from flex_robot_sim.util.files import open_atomic
+
+STOP_TIME_S = 0.25  # of the motion that stops the arm                                [s]
+SERVER_TIMEOUT_S = 5.0  # for a controller, and for an answer of its action           [s]
+IMU_COLUMNS = tuple(f'{kind}/{axis}' for kind in ('acceleration', 'gyro') for axis in 'xyz')
+MAX_ROWS = 2_000_000  # of a log
+
+
+class RosDriver:
+    """Publishes trajectories and records joint states and an IMU."""
+
+    def __init__(
+        self,
+        joints: Sequence[str],
+        topic: str = '',
+        action: str = '',
+        imu: str = '',
+        states: str = 'joint_states',
+        context: rclpy.Context | None = None,
+    ) -> None:
+        """
+        Make a node and wait for the controller.
+
+        :param topic: of JointTrajectory; action: FollowJointTrajectory, instead of a topic.
+        :param imu: topic of sensor_msgs/Imu; '': efforts of the joints instead.
+        :param context: initialised context of rclpy; default: one that `close` shuts down.
+        """
+        self.joints = tuple(joints)
+        self._owns_context = context is None
+        self._context = rclpy.Context() if context is None else context
+        if self._owns_context:
+            rclpy.init(context=self._context, signal_handler_options=SignalHandlerOptions.NO)
+        self._node = Node('tune', context=self._context)
+        self._executor = make_executor('auto', self._context)
+        self._executor.add_node(self._node)
+        self._state: ArmState | None = None
+        self._imu, self._rows, self._is_recording, self._begin = imu, [], False, 0.0
+        self._efforts: np.ndarray | None = None
+        self._goal, self._failure, self._sent = None, '', None
+        self._node.create_subscription(JointState, states, self._on_state, qos_profile_sensor_data)
+        if imu:
+            self._node.create_subscription(Imu, imu, self._on_imu, qos_profile_sensor_data)
+        try:
+            self._connect(topic, action)
+        except BaseException:
+            self.close()
+            raise
+
+    def now(self) -> float:
+        """Time of the steady clock of this machine [s]."""
+        return time.monotonic()
+
+    def state(self) -> ArmState | None:
+        """Return the newest joint state."""
+        return self._state
+
+    def move(self, times: np.ndarray, positions: np.ndarray) -> None:
+        """Send a trajectory."""
+        times, positions = np.asarray(times, float), np.asarray(positions, float)
+        velocities = np.gradient(positions, times, axis=0) if times.size > 2 else 0 * positions
+        velocities[[0, -1]] = 0.0
+        self._sent = (self.now(), times, positions, velocities)
+        # the arm is at the first point already
+        self._send(times[1:], positions[1:], velocities[1:])
+
+    def wait(self, seconds: float) -> None:
+        """Handle messages; DriverError if the controller refuses or aborts a trajectory."""
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0.0:
+            self._executor.spin_once(timeout_sec=left)
+        if self._failure:
+            failure, self._failure = self._failure, ''
+            raise DriverError(failure)
+
+    def stop(self) -> None:
+        """Decelerate from the present set point, and cancel the goal."""
+        if self._goal is not None:
+            self._goal.cancel_goal_async()
+            self._goal = None
+        elif self._sent is not None:
+            begin, times, positions, velocities = self._sent
+            elapsed = self.now() - begin
+            if elapsed < times[-1]:
+                position, velocity = (
+                    np.array([np.interp(elapsed, times, column) for column in table.T])
+                    for table in (positions, velocities)
+                )
+                end = position + velocity * STOP_TIME_S / 2
+                self._send(np.array([STOP_TIME_S]), end[None, :], np.zeros((1, end.size)))
+        self._sent = None
+        self._executor.spin_once(timeout_sec=0.05)
+
+    def begin_log(self) -> None:
+        """Record from now on."""
+        self._rows, self._is_recording, self._begin = [], True, self.now()
+
+    def write_log(self, path: Path) -> None:
+        """Write the samples since `begin_log`."""
+        self._is_recording = False
+        columns = IMU_COLUMNS if self._imu else tuple(f'torque_{name}' for name in self.joints)
+        if not self._rows:
+            what = f'messages on {self._imu}' if self._imu else 'efforts in the joint states'
+            raise UsageError(
+                f'no {plain(what)} arrived during the move. Name the topic of an IMU by --imu.'
+            )
+        with open_atomic(path, 'w', encoding='utf-8') as file:
+            file.write(log_lines(self.joints, columns, self._rows))
+
+    def close(self) -> None:
+        """Destroy the node."""
+        self._executor.shutdown()
+        self._node.destroy_node()
+        if self._owns_context:
+            rclpy.try_shutdown(context=self._context)
+
+    def _connect(self, topic, action):
+        """Make the publisher, or the client of the action, and wait for its other side."""
+        if not action:
+            self._publisher = self._node.create_publisher(JointTrajectory, topic, 10)
+            self._client = None
+            self._await(
+                self._publisher.get_subscription_count, f'no controller listens on {topic}'
+            )
+            return
+        kind = follow_joint_trajectory_type()
+        if kind is None:
+            raise UsageError(
+                'the package control_msgs is not installed: name the topic of the controller by '
+                '--topic instead of --action.'
+            )
+        from rclpy.action import ActionClient
+
+        self._kind, self._client = kind, ActionClient(self._node, kind, action)
+        self._await(self._client.server_is_ready, f'no controller offers the action {action}')
+
+    def _await(self, condition, problem):
+        end = time.monotonic() + SERVER_TIMEOUT_S
+        while not condition():
+            if time.monotonic() > end:
+                raise UsageError(
+                    f'{plain(problem)} within {SERVER_TIMEOUT_S:g} s. Start the controller, or '
+                    'correct the name.'
+                )
+            self._executor.spin_once(timeout_sec=0.05)
+
+    def _send(self, times, positions, velocities):
+        message = JointTrajectory(joint_names=list(self.joints))
+        for t, position, velocity in zip(times, positions, velocities):
+            message.points.append(
+                JointTrajectoryPoint(
+                    positions=position.tolist(),
+                    velocities=velocity.tolist(),
+                    time_from_start=Duration(sec=int(t), nanosec=round(t % 1.0 * SECOND) % SECOND),
+                )
+            )
+        if self._client is None:
+            self._publisher.publish(message)
+            return
+        goal = self._client.send_goal_async(self._kind.Goal(trajectory=message))
+        goal.add_done_callback(self._on_answer)
+
+    def _on_answer(self, answer: Any) -> None:
+        handle = answer.result()
+        if not handle.accepted:
+            self._failure = 'the controller rejected the trajectory. Check its log'
+            return
+        self._goal = handle
+        handle.get_result_async().add_done_callback(
+            lambda result: self._on_result(handle, result.result().result)
+        )
+
+    def _on_result(self, handle, result):
+        if self._goal is not handle:
+            return
+        self._goal = None
+        if result.error_code:
+            self._failure = (
+                f'the controller aborted the trajectory: {plain(result.error_string)}. Make moves '
+                'slower by --speed'
+            )
+
+    def _on_state(self, message: JointState) -> None:
+        try:
+            rows = [message.name.index(name) for name in self.joints]
+            position = np.array([message.position[row] for row in rows])
+        except (ValueError, IndexError):
+            return  # of other joints
+        if not np.isfinite(position).all():
+            return
+        self._state = ArmState(self.now(), position)
+        if self._is_recording and not self._imu and len(message.effort) == len(message.name):
+            self._add_row(message, [message.effort[row] for row in rows])
+
+    def _on_imu(self, message: Imu) -> None:
+        if self._is_recording and self._state is not None:
+            parts = message.linear_acceleration, message.angular_velocity
+            self._add_row(message, [value for p in parts for value in (p.x, p.y, p.z)])
+
+    def _add_row(self, message, values):
+        stamp = message.header.stamp.sec + message.header.stamp.nanosec / SECOND
+        if len(self._rows) < MAX_ROWS:
+            self._rows.append([stamp or self.now() - self._begin, *self._state.position, *values])

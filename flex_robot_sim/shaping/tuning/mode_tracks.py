@@ -1,0 +1,107 @@
+"""Modes in the logs of several poses, assigned to each other: one track for each mode."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from flex_robot_sim.shaping.tuning.pose_log import PoseLog
+
+MAX_CHANGE = 0.35  # of the logarithm of a frequency, between a pose and those next to it
+MIN_DISTANCE = 0.05  # of two poses, over the largest one
+SWEEPS = 4  # of the assignment
+MIN_SHARE = 0.5  # of the poses in which a mode appears, to be interpolated
+MAX_TRACKS = 3
+
+
+class ModeTrack(NamedTuple):
+    """One mode in k poses, slowest mode first among tracks."""
+
+    rows: np.ndarray  # (k,) of the logs that show it
+    frequencies: np.ndarray  # (k,) natural                                        [Hz]
+    deviations: np.ndarray  # (k,) standard deviations                              [Hz]
+    ratios: np.ndarray  # (k,) of damping
+    ratio_deviations: np.ndarray  # (k,)
+    sizes: np.ndarray  # (k,) amplitudes over the largest one of the log
+
+
+def mode_tracks(logs: Sequence[PoseLog]) -> tuple[list[ModeTrack], list[str]]:
+    """Return the ModeTracks through k logs, and notes about modes that are left out."""
+    members = _assigned(logs)
+    tracks, notes = [], []
+    for rows in members:
+        track = _track(logs, rows)
+        if track.rows.size >= MIN_SHARE * len(logs):
+            tracks.append(track)
+        else:
+            places = ', '.join(logs[row].source for row in track.rows[:3])
+            notes.append(
+                f'the mode at {np.median(track.frequencies):.3g} Hz is left out: only '
+                f'{track.rows.size} of {len(logs)} logs show it ({places})'
+            )
+    tracks.sort(key=lambda track: -track.sizes.sum())
+    tracks = tracks[:MAX_TRACKS]
+    return sorted(tracks, key=lambda track: float(np.median(track.frequencies))), notes
+
+
+def _assigned(logs):
+    """Return a dict for each track, from the row of a log to the index of one of its modes."""
+    tracks: list[dict[int, int]] = []
+    distances = _distances(np.array([log.pose for log in logs]))
+    for row in sorted(range(len(logs)), key=lambda row: -len(logs[row].modes)):
+        for mode in _assign(logs, row, tracks, distances):
+            tracks.append({row: mode})
+    for _ in range(SWEEPS):
+        for row in range(len(logs)):
+            for track in tracks:
+                track.pop(row, None)
+            tracks = [track for track in tracks if track]
+            for mode in _assign(logs, row, tracks, distances):
+                tracks.append({row: mode})
+    return tracks
+
+
+def _distances(poses):
+    """Return distances (k, k) of poses, each joint over its range."""
+    spans = np.ptp(poses, axis=0)
+    scaled = poses / np.where(spans > 0.0, spans, np.inf)
+    distances = np.linalg.norm(scaled[:, None] - scaled, axis=2)
+    return np.maximum(distances, MIN_DISTANCE * max(distances.max(), 1e-300))
+
+
+def _assign(logs, row, tracks, distances):
+    """Assign the modes of a log to tracks; return the indices of those that fit none."""
+    modes = logs[row].modes
+    costs = np.empty((len(modes), len(tracks)))
+    for k, track in enumerate(tracks):
+        costs[:, k] = np.abs(
+            np.log([mode.frequency for mode in modes]) - _expected(logs, row, track, distances)
+        )
+    taken = set()
+    for mode, k in zip(*linear_sum_assignment(np.minimum(costs, MAX_CHANGE))):
+        if costs[mode, k] < MAX_CHANGE:
+            tracks[k][row] = int(mode)
+            taken.add(int(mode))
+    return [mode for mode in range(len(modes)) if mode not in taken]
+
+
+def _expected(logs, row, track, distances):
+    """Return the logarithm of the frequency of a track in a pose: mean by inverse distances."""
+    weights = np.array([1 / distances[row, other] ** 2 for other in track])
+    values = [np.log(logs[other].modes[mode].frequency) for other, mode in track.items()]
+    return weights @ values / weights.sum()
+
+
+def _track(logs, members):
+    rows = np.array(sorted(members))
+    modes = [logs[row].modes[members[row]] for row in rows]
+    return ModeTrack(
+        rows,
+        *(
+            np.array([getattr(mode, name) for mode in modes])
+            for name in ('frequency', 'frequency_deviation', 'ratio', 'ratio_deviation', 'size')
+        ),
+    )

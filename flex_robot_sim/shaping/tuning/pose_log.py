@@ -1,0 +1,111 @@
+"""Logs of vibration in one pose: the modes in them, and the pose by the joints in the log."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from flex_robot_sim.analysis.recorded_vibration import recorded_modes
+from flex_robot_sim.analysis.resonance import Resonance
+from flex_robot_sim.recording.read.columns import Recording
+from flex_robot_sim.shaping.log_checks import check_modes
+from flex_robot_sim.shaping.vibration_log import read_vibration, samples_of
+from flex_robot_sim.util.exceptions import UsageError, plain
+
+MAX_POSE_CHANGE = 0.05  # of a joint during the vibration                        [rad, m]
+MIN_SIZE = 0.1  # amplitude of a mode that counts, over that of the largest one
+JOINT_KINDS = 'position', 'velocity', 'effort', 'acceleration'  # of the columns of a joint
+
+
+class PoseLog(NamedTuple):
+    """Modes of an arm in one pose, from one log."""
+
+    source: str
+    pose: np.ndarray  # (n,)                                                       [rad, m]
+    modes: tuple[Resonance, ...]  # largest first
+    notes: tuple[str, ...] = ()
+
+
+def read_pose_log(
+    path: str | Path,
+    joints: Sequence[str],
+    pose: Sequence[float] | None = None,
+    columns: Sequence[str] = (),
+    rate: float | None = None,
+) -> PoseLog:
+    """
+    Return the PoseLog in a file of any format that `read_recording` knows.
+
+    :param joints: names of n joints; pose: their positions (n,), by default those in the log.
+    :param columns: of the sensor; default: all but those of joints.
+    :param rate: of the samples [Hz]; default: by their times.
+    """
+    recording = read_vibration(path, rate)
+    log = samples_of(sensor_part(recording, joints, columns), columns, rate)
+    modes = recorded_modes(log.rate, log.samples)
+    notes = [*log.notes, *check_modes(str(path), log, modes)]
+    counted = tuple(mode for mode in modes.resonances if mode.size >= MIN_SIZE)
+    if not counted or counted[0].way == 'spectrum':
+        raise UsageError(
+            f'{path}: has no free vibration. Record a fast move or a push, and the arm at rest '
+            'for several periods of the vibration after it.'
+        )
+    if pose is None:
+        span = log.start + modes.begin, log.start + modes.end
+        pose = [_position(recording, name, span) for name in joints]
+    return PoseLog(str(path), np.array(pose, float), counted, tuple(notes))
+
+
+def position_column(recording: Recording, joint: str) -> str | None:
+    """Return the column with the positions of a joint, or None."""
+    names = joint, f'position/{joint}', f'joint_states:position/{joint}'
+    return next((name for name in names if name in recording.columns), None)
+
+
+def sensor_part(
+    recording: Recording, joints: Sequence[str], columns: Sequence[str] = ()
+) -> Recording:
+    """Return a Recording without the columns of joints, unless `columns` names them."""
+    left_out = {name for joint in joints for name in _columns_of(joint)} - {*columns}
+    kept = {name: found for name, found in recording.columns.items() if name not in left_out}
+    if not kept:
+        raise UsageError(
+            f'{recording.path}: has columns of joints only. Record an accelerometer, a gyro or a '
+            'strain gauge as well, or name a column by --column.'
+        )
+    return recording._replace(columns=kept)
+
+
+def _columns_of(joint):
+    """Yield the names of the columns of a joint."""
+    yield joint
+    for kind in JOINT_KINDS:
+        yield f'{kind}/{joint}'
+        yield f'joint_states:{kind}/{joint}'
+
+
+def _position(recording, joint, span):
+    """Return the position of a joint in a span of time; UsageError if it is unknown or moves."""
+    path, name = recording.path, position_column(recording, joint)
+    if name is None:
+        raise UsageError(
+            f'{path}: has no column with the position of "{plain(joint)}". Give its pose by '
+            '--pose.'
+        )
+    time, values = recording.columns[name]
+    inside = values[(time >= span[0]) & (time <= span[1]) & np.isfinite(values)]
+    if not inside.size:
+        raise UsageError(
+            f'{path}: "{plain(name)}" has no values from {span[0]:.4g} to {span[1]:.4g} s, during '
+            'the vibration: the clocks differ. Record with one clock, or give --pose.'
+        )
+    change = float(np.ptp(inside))
+    if change > MAX_POSE_CHANGE:
+        raise UsageError(
+            f'{path}: "{plain(name)}" changes by {change:.2g} during the vibration. Let the '
+            'joints rest until the vibration has decayed.'
+        )
+    return float(inside.mean())

@@ -1,0 +1,185 @@
+"""
+Session of `flexsim tune`: measures vibration, designs a shaper, and measures again.
+
+Each finished step is a file in the folder of the session, complete or absent. A session that was
+interrupted continues after the last file.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from flex_robot_sim.shaping.shaper_design import ShaperSpecification
+from flex_robot_sim.shaping.shaper_file import write_shaper
+from flex_robot_sim.shaping.tuning.driver import Driver, await_state, follow
+from flex_robot_sim.shaping.tuning.log_vibration import LogVibration, log_vibration
+from flex_robot_sim.shaping.tuning.measured_table import MeasuredTable, measured_table
+from flex_robot_sim.shaping.tuning.pose_log import PoseLog, read_pose_log
+from flex_robot_sim.shaping.tuning.table_file import write_table
+from flex_robot_sim.shaping.tuning.tune_plan import PERIOD_S, Move, TunePlan
+from flex_robot_sim.util.exceptions import UsageError
+from flex_robot_sim.util.files import checksum, open_atomic
+
+PLAN_FILE, TABLE_FILE, SHAPER_FILE = 'plan.json', 'modes.json', 'shaper.json'
+SETTLE_S = 2.0  # before a log                                                         [s]
+QUIET_S = 1.0  # of a log before its move                                              [s]
+
+
+class PoseResult(NamedTuple):
+    """Vibration in one pose."""
+
+    log: PoseLog
+    before: LogVibration
+    after: LogVibration
+
+    @property
+    def left(self) -> float:
+        """Vibration with the shaper, over that without it."""
+        return self.after.amplitude / max(self.before.amplitude, 1e-300)
+
+
+class TuneResult(NamedTuple):
+    """Result of a session."""
+
+    table: MeasuredTable
+    shaper: ShaperSpecification
+    band: float  # half width of the widest band, relative
+    poses: tuple[PoseResult, ...]
+
+    @property
+    def added(self) -> float:
+        """Time that the shaper adds to a move, at most [s]."""
+        return self.shaper.online(len(self.table.joints), PERIOD_S).duration
+
+
+class TuneSession:
+    """Steps of one session, in its folder."""
+
+    def __init__(
+        self,
+        folder: str | Path,
+        plan: TunePlan,
+        driver: Driver,
+        say: Callable[[str], object] = lambda line: None,
+        columns: Sequence[str] = (),
+        rate: float | None = None,
+    ) -> None:
+        """
+        Begin, or continue, the session in a folder.
+
+        :param say: prints a line about progress.
+        :param columns: of the sensor; rate: of its samples [Hz], as of `read_pose_log`.
+        """
+        self.folder, self._plan, self._driver = Path(folder), plan, driver
+        self._say, self._columns, self._rate = say, columns, rate
+        self._use_folder()
+
+    def run(self) -> TuneResult:
+        """Make all steps that are not finished; return the result."""
+        count = len(self._plan.poses)
+        for row in range(count):
+            self._record(row, 'before', self._plan.short_move(row))
+        logs = [self._read(row) for row in range(count)]
+        table = measured_table(self._plan.joints, logs)
+        write_table(self.folder / TABLE_FILE, table)
+        shaper, band = table.shaper()
+        write_shaper(self.folder / SHAPER_FILE, shaper, '', self._plan.joints)
+        label = f'after_{_label(shaper)}'
+        moves = [self._shaped(shaper, self._plan.short_move(row)) for row in range(count)]
+        for row in range(count):
+            self._record(row, label, moves[row])
+        results = [
+            PoseResult(
+                log,
+                self._vibration(row, 'before', log, self._plan.short_move(row)),
+                self._vibration(row, label, log, moves[row]),
+            )
+            for row, log in enumerate(logs)
+        ]
+        return TuneResult(table, shaper, band, tuple(results))
+
+    def _use_folder(self):
+        """Make the folder, or check that it belongs to this plan."""
+        tree = {
+            'joints': list(self._plan.joints),
+            'speed': self._plan.settings.speed,
+            'acceleration': self._plan.settings.acceleration,
+            'poses': np.round(self._plan.poses, 9).tolist(),
+            'starts': np.round(self._plan.starts, 9).tolist(),
+        }
+        path = self.folder / PLAN_FILE
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            if path.exists():
+                _refuse_other_plan(path, tree)
+            with open_atomic(path, 'w', encoding='utf-8') as file:
+                json.dump(tree, file)
+        except OSError as error:
+            raise UsageError(f'{self.folder}: cannot be used: {error.strerror}.') from error
+
+    def _path(self, row, label):
+        return self.folder / f'{label}_{row + 1}.csv'
+
+    def _record(self, row, label, move):
+        """Move to the start of a short move, make it, and write its log, unless it exists."""
+        path = self._path(row, label)
+        if path.exists():
+            return
+        count, driver = len(self._plan.poses), self._driver
+        self._say(f'pose {row + 1} of {count}, {label.partition("_")[0]} shaping')
+        transfer = self._plan.transfer(await_state(driver).position, row)
+        follow(driver, *transfer, rest=SETTLE_S)
+        driver.begin_log()
+        quiet = Move(np.array([0.0, QUIET_S]), np.repeat(move.positions[:1], 2, axis=0))
+        follow(driver, *quiet)
+        follow(driver, *move, rest=self._plan.settings.ring)
+        driver.write_log(path)
+
+    def _read(self, row):
+        pose = self._plan.poses[row]
+        path = self._path(row, 'before')
+        log = read_pose_log(path, self._plan.joints, pose, self._columns, self._rate)
+        return log._replace(source=path.name)
+
+    def _vibration(self, row, label, log, move):
+        return log_vibration(
+            self._path(row, label),
+            self._plan.joints,
+            log.modes,
+            float(move.times[-1]),
+            self._columns,
+            self._rate,
+        )
+
+    def _shaped(self, shaper, move):
+        positions = shaper.online(len(self._plan.joints), PERIOD_S).run(move.positions)
+        return Move(PERIOD_S * np.arange(len(positions)), positions)
+
+
+def _refuse_other_plan(path, tree):
+    """Raise UsageError if a plan is not the begin of `tree`: more poses may follow."""
+    try:
+        old = json.loads(path.read_text(encoding='utf-8'))
+        count = min(len(old['poses']), len(tree['poses']))
+        is_same = all(
+            old[key][:count] == tree[key][:count]
+            if key in ('poses', 'starts')
+            else old[key] == tree[key]
+            for key in tree
+        )
+    except (KeyError, TypeError, ValueError):
+        is_same = False
+    if not is_same:
+        raise UsageError(
+            f'{path.parent}: holds another session. Repeat its command, or name another folder.'
+        )
+
+
+def _label(shaper):
+    """Return a checksum of a shaper, for the names of its logs."""
+    return checksum([[array.tolist() for array in stage] for stage in shaper.stages])
