@@ -36,15 +36,16 @@ class HiddenArm:
         self._random = np.random.default_rng(seed)
         spec = mujoco.MjSpec.from_string(ElementTree.tostring(root, 'unicode'))
         body = spec.body(tool)
-        body.explicitinertial = True
-        body.mass, body.inertia = payload, 3 * [payload * 0.12**2 / 6]
-        body.add_site(name='imu')
+        load = body.add_body(name='load', mass=payload, inertia=3 * [payload * 0.12**2 / 6])
+        load.explicitinertial = True
+        load.add_site(name='imu')
         spec.add_sensor(
             name='imu',
             type=mujoco.mjtSensor.mjSENS_ACCELEROMETER,
             objtype=mujoco.mjtObj.mjOBJ_SITE,
             objname='imu',
         )
+        spec.compiler.fusestatic = False
         spec.option.timestep = STEP
         spec.option.disableflags = mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
         model = spec.compile()
@@ -76,17 +77,15 @@ class HiddenArm:
         return ArmState(self._time, self._motor.copy())
 
     def move(self, times, positions):
-        """Follow positions, or be there at once outside a log."""
-        if self._is_recording:
-            self._times, self._path, self._begin = times, positions, self._time
-        else:
-            self.put(positions[-1])
+        """Follow positions from now on."""
+        self._times, self._path, self._begin = times, positions, self._time
 
     def wait(self, seconds):
-        """Simulate during a log."""
+        """Simulate during a log; otherwise move the motors only."""
         count = max(round(seconds / STEP), 1)
         if not self._is_recording:
             self._time += count * STEP
+            self._motor, _ = self._set_point()
             return
         for _ in range(count):
             self._step()
@@ -98,14 +97,18 @@ class HiddenArm:
                 reading = np.clip(lsb * np.round(reading / lsb), -RANGE, RANGE)
                 self._rows.append([self._time, *self._motor, *reading])
 
-    def _step(self):
+    def _set_point(self):
+        """Return present positions and rates of the motors."""
         elapsed = self._time - self._begin
         row = min(int(np.searchsorted(self._times, elapsed, side='right')), len(self._times) - 1)
         low, high = self._times[row - 1], self._times[row]
         share = min((elapsed - low) / (high - low), 1.0)
         change = self._path[row] - self._path[row - 1]
-        self._motor = self._path[row - 1] + share * change
         rate = change / (high - low) if share < 1.0 else 0.0 * change
+        return self._path[row - 1] + share * change, rate
+
+    def _step(self):
+        self._motor, rate = self._set_point()
         plant = self.plant
         self._data.qfrc_applied[:] = plant.stiffness * self._motor + plant.damping * rate
         mujoco.mj_step(plant.model, self._data)
@@ -117,7 +120,8 @@ class HiddenArm:
         self._times, self._path = np.array([0.0, 1.0]), np.array(2 * [self._motor])
 
     def begin_log(self):
-        """Record from now on."""
+        """Put the arm to rest, and record from now on."""
+        self.put(self._motor)
         self._rows, self._is_recording = [], True
 
     def write_log(self, path):

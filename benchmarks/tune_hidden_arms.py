@@ -45,8 +45,8 @@ CASES = {
         (),
         (1.2e4, 1.2e4, 8e3, 4e3, 4e3, 3e3),
         (8, 8, 15, 60, 80, 100),
-        (0.0, -1.8, 0.7, -1.2, -1.57, 0.0),
-        (0.0, -0.8, 1.9, -1.2, -1.57, 0.0),
+        (0.0, -1.6, 0.9, -1.2, -1.57, 0.0),
+        (0.0, -0.9, 1.7, -1.2, -1.57, 0.0),
         (0.5, 3.0),
     ),
     'fr3': Case(
@@ -113,7 +113,7 @@ def _rigid(path, left_out):
     return root, names
 
 
-def tuned(name, seed=0, poses=7, checks=CHECKS):
+def tuned(name, seed=0, poses=9, checks=CHECKS):
     """Tune one arm; return its figures, or None if its URDF is missing."""
     arm = hidden_arm(name, seed)
     if arm is None:

@@ -8,10 +8,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flex_robot_sim.analysis.damped_sinusoids import with_rates
 from flex_robot_sim.analysis.resonance import Resonance
 from flex_robot_sim.recording.read.columns import Recording
-from flex_robot_sim.shaping.tuning.pose_log import position_column, sensor_part
+from flex_robot_sim.shaping.tuning.pose_log import (
+    displacement_power,
+    modal_fit,
+    position_column,
+    sensor_part,
+)
 from flex_robot_sim.shaping.vibration_log import VibrationLog, read_vibration, samples_of
 from flex_robot_sim.util.exceptions import UsageError
 
@@ -24,7 +28,12 @@ START_RATIO = 8.0  # of a sample at the start of a move, over the noise before i
 
 
 class LogVibration(NamedTuple):
-    """Vibration at the end of a move, in the unit of the sensor."""
+    """
+    Vibration at the end of a move, in the unit of the sensor.
+
+    Accelerations and rates of faster modes count as if they had the slowest frequency, so that the
+    sum is proportional to displacements.
+    """
 
     amplitude: float  # sum over all modes
     noise: float  # amplitude that noise alone would have
@@ -57,16 +66,11 @@ def log_vibration(
             f'{path}: ends less than {MIN_PERIODS:g} periods of the vibration after the move. '
             'Record longer.'
         )
-    natural = 2 * np.pi * np.array([mode.frequency for mode in modes])
-    ratios = np.array([mode.ratio for mode in modes])
-    fit = with_rates(
-        np.arange(len(samples)) / log.rate,
-        samples,
-        natural * ratios,
-        natural * np.sqrt(1 - ratios**2),
-    )
-    noise = np.sqrt(2 * (fit.residual**2).mean(axis=0).sum() / len(samples)) * np.sqrt(2.0)
-    return LogVibration(float(fit.amplitudes.sum()), float(noise))
+    fit = modal_fit(samples, log.rate, modes)
+    frequencies = np.array([mode.frequency for mode in modes])
+    weights = (frequencies.min() / frequencies) ** displacement_power(log.names)
+    noise = 2 * np.sqrt((fit.residual**2).mean(axis=0).sum() / len(samples))
+    return LogVibration(float(weights @ fit.amplitudes), float(noise * weights.sum()))
 
 
 def _end_by_joints(recording: Recording, joints: Sequence[str]) -> float | None:

@@ -9,8 +9,11 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from flex_robot_sim.shaping.tuning.pose_log import PoseLog
+from flex_robot_sim.shaping.tuning.pose_regression import expected_value
 
-MAX_CHANGE = 0.35  # of the logarithm of a frequency, between a pose and those next to it
+MAX_CHANGE = 0.5  # of the logarithm of a frequency, between a pose and those next to it
+SHAPE_WEIGHT = 0.5  # of an entirely different mode shape, over that of MAX_CHANGE
+NO_PARTNER = 1.2  # cost above which a mode and a track do not fit
 MIN_DISTANCE = 0.05  # of two poses, over the largest one
 SWEEPS = 4  # of the assignment
 MIN_SHARE = 0.5  # of the poses in which a mode appears, to be interpolated
@@ -51,16 +54,14 @@ def _assigned(logs):
     """Return a dict for each track, from the row of a log to the index of one of its modes."""
     tracks: list[dict[int, int]] = []
     distances = _distances(np.array([log.pose for log in logs]))
-    for row in sorted(range(len(logs)), key=lambda row: -len(logs[row].modes)):
-        for mode in _assign(logs, row, tracks, distances):
-            tracks.append({row: mode})
+    for row in _outwards(logs, distances):
+        tracks += _assign(logs, row, tracks, distances)
     for _ in range(SWEEPS):
         for row in range(len(logs)):
             for track in tracks:
                 track.pop(row, None)
             tracks = [track for track in tracks if track]
-            for mode in _assign(logs, row, tracks, distances):
-                tracks.append({row: mode})
+            tracks += _assign(logs, row, tracks, distances)
     return tracks
 
 
@@ -72,27 +73,47 @@ def _distances(poses):
     return np.maximum(distances, MIN_DISTANCE * max(distances.max(), 1e-300))
 
 
+def _outwards(logs, distances):
+    """Return rows of logs: one with most modes in the middle, then each time the nearest one."""
+    counts = np.array([len(log.modes) for log in logs])
+    most = np.flatnonzero(counts == counts.max())
+    rows = [int(most[np.argmin(distances[most].sum(axis=1))])]
+    while len(rows) < len(logs):
+        left = [row for row in range(len(logs)) if row not in rows]
+        rows.append(min(left, key=lambda row: distances[row, rows].min()))
+    return rows
+
+
 def _assign(logs, row, tracks, distances):
-    """Assign the modes of a log to tracks; return the indices of those that fit none."""
+    """Assign the modes of a log to tracks; return new tracks of those that fit none."""
     modes = logs[row].modes
-    costs = np.empty((len(modes), len(tracks)))
+    costs = np.full((len(modes), len(tracks)), np.inf)
     for k, track in enumerate(tracks):
-        costs[:, k] = np.abs(
-            np.log([mode.frequency for mode in modes]) - _expected(logs, row, track, distances)
-        )
+        expected, likeness = _expected(logs, row, track, distances)
+        changes = np.abs(np.log([mode.frequency for mode in modes]) - expected) / MAX_CHANGE
+        costs[:, k] = np.where(changes < 1.0, changes + SHAPE_WEIGHT * (1 - likeness), np.inf)
     taken = set()
-    for mode, k in zip(*linear_sum_assignment(np.minimum(costs, MAX_CHANGE))):
-        if costs[mode, k] < MAX_CHANGE:
+    for mode, k in zip(*linear_sum_assignment(np.minimum(costs, NO_PARTNER))):
+        if costs[mode, k] < NO_PARTNER:
             tracks[k][row] = int(mode)
             taken.add(int(mode))
-    return [mode for mode in range(len(modes)) if mode not in taken]
+    return [{row: mode} for mode in range(len(modes)) if mode not in taken]
 
 
 def _expected(logs, row, track, distances):
-    """Return the logarithm of the frequency of a track in a pose: mean by inverse distances."""
-    weights = np.array([1 / distances[row, other] ** 2 for other in track])
-    values = [np.log(logs[other].modes[mode].frequency) for other, mode in track.items()]
-    return weights @ values / weights.sum()
+    """
+    Return the logarithm of the frequency of a track in a pose, and the likeness of mode shapes.
+
+    The likeness of each mode of the log is the modal assurance criterion, from 0 to 1.
+    """
+    others = [*track.items()]
+    weights = np.array([1 / distances[row, other] ** 2 for other, _ in others])
+    weights /= weights.sum()
+    values = np.log([logs[other].modes[mode].frequency for other, mode in others])
+    shapes = np.array([logs[other].shapes[mode] for other, mode in others])
+    likeness = (logs[row].shapes @ shapes.T) ** 2 @ weights
+    poses = np.array([logs[other].pose for other, _ in others])
+    return expected_value(poses, values, logs[row].pose), likeness
 
 
 def _track(logs, members):

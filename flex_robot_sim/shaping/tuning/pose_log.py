@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
+from flex_robot_sim.analysis.damped_sinusoids import SinusoidFit, with_rates
 from flex_robot_sim.analysis.recorded_vibration import recorded_modes
 from flex_robot_sim.analysis.resonance import Resonance
 from flex_robot_sim.recording.read.columns import Recording
 from flex_robot_sim.shaping.log_checks import check_modes
-from flex_robot_sim.shaping.vibration_log import read_vibration, samples_of
+from flex_robot_sim.shaping.vibration_log import VibrationLog, read_vibration, samples_of
 from flex_robot_sim.util.exceptions import UsageError, plain
 
 MAX_POSE_CHANGE = 0.05  # of a joint during the vibration                        [rad, m]
 MIN_SIZE = 0.1  # amplitude of a mode that counts, over that of the largest one
+# names of columns of accelerometers and gyros
+_ACCELERATION = re.compile(r'acc|^[xyz]$|^a_?[xyz]|lin_?a')
+_RATE = re.compile(r'gyr|angular_?vel|^(g|w|omega)_?[xyz]')
 JOINT_KINDS = 'position', 'velocity', 'effort', 'acceleration'  # of the columns of a joint
 
 
@@ -26,6 +31,7 @@ class PoseLog(NamedTuple):
     source: str
     pose: np.ndarray  # (n,)                                                       [rad, m]
     modes: tuple[Resonance, ...]  # largest first
+    shapes: np.ndarray  # (modes, columns) amplitudes of the sensor, of length 1
     notes: tuple[str, ...] = ()
 
 
@@ -47,7 +53,7 @@ def read_pose_log(
     log = samples_of(sensor_part(recording, joints, columns), columns, rate)
     modes = recorded_modes(log.rate, log.samples)
     notes = [*log.notes, *check_modes(str(path), log, modes)]
-    counted = tuple(mode for mode in modes.resonances if mode.size >= MIN_SIZE)
+    counted = _counted(modes.resonances, displacement_power(log.names))
     if not counted or counted[0].way == 'spectrum':
         raise UsageError(
             f'{path}: has no free vibration. Record a fast move or a push, and the arm at rest '
@@ -56,7 +62,49 @@ def read_pose_log(
     if pose is None:
         span = log.start + modes.begin, log.start + modes.end
         pose = [_position(recording, name, span) for name in joints]
-    return PoseLog(str(path), np.array(pose, float), counted, tuple(notes))
+    shapes = mode_shapes(log, counted, modes.begin, modes.end)
+    return PoseLog(str(path), np.array(pose, float), counted, shapes, tuple(notes))
+
+
+def displacement_power(names: Sequence[str]) -> int:
+    """Return the power of the frequency by which a sensor shows more than displacements."""
+    words = [name.lower() for name in names]
+    if all(_ACCELERATION.search(word) for word in words):
+        return 2
+    return 1 if all(_RATE.search(word) for word in words) else 0
+
+
+def _counted(modes, power):
+    """Return modes with the sizes of displacements, largest first, without small ones."""
+    scaled = [mode._replace(size=mode.size / mode.frequency**power) for mode in modes]
+    largest = max((mode.size for mode in scaled), default=1.0)
+    scaled = [mode._replace(size=mode.size / largest) for mode in scaled]
+    return tuple(
+        sorted((mode for mode in scaled if mode.size >= MIN_SIZE), key=lambda mode: -mode.size)
+    )
+
+
+def mode_shapes(
+    log: VibrationLog, modes: Sequence[Resonance], begin: float, end: float
+) -> np.ndarray:
+    """Return shapes (m, columns) of length 1 of modes in a span of a log [s]."""
+    samples = log.samples[int(begin * log.rate) : int(end * log.rate)]
+    fit = modal_fit(samples, log.rate, modes)
+    m = len(modes)
+    waves = fit.coefficients[:m] - 1j * fit.coefficients[m : 2 * m]
+    # the phase is arbitrary: choose the one with the largest real part
+    phases = 0.5 * np.angle((waves**2).sum(axis=1))
+    shapes = np.real(waves * np.exp(-1j * phases)[:, None])
+    return shapes / np.maximum(np.linalg.norm(shapes, axis=1), 1e-300)[:, None]
+
+
+def modal_fit(samples: np.ndarray, rate: float, modes: Sequence[Resonance]) -> SinusoidFit:
+    """Return the SinusoidFit of known modes to samples (k, n) at a rate [Hz]."""
+    natural = 2 * np.pi * np.array([mode.frequency for mode in modes])
+    ratios = np.array([mode.ratio for mode in modes])
+    return with_rates(
+        np.arange(len(samples)) / rate, samples, natural * ratios, natural * np.sqrt(1 - ratios**2)
+    )
 
 
 def position_column(recording: Recording, joint: str) -> str | None:

@@ -13,8 +13,6 @@ others, over its expectation, if that exceeds 1.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import numpy as np
 
 LENGTHS = 0.35, 0.5, 0.7, 1.0, 1.5, 2.5, np.inf  # over the range of a joint
@@ -26,6 +24,20 @@ MAX_JOINTS = 3  # of which values depend
 PENALTY = 0.5  # of the logarithm of the likelihood, for each joint that is used
 START_LENGTH = 1.5  # of all joints that move, if they are at most MAX_JOINTS
 MAX_CALIBRATION = 5.0  # factor on the standard deviation
+_COMBINATIONS = np.array([[s, e] for s in SIGNALS for e in ERRORS]).T
+SMOOTHING = 1.0, 0.3, 0.02  # length, s and e of `expected_value`
+
+
+def expected_value(poses: np.ndarray, values: np.ndarray, pose: np.ndarray) -> float:
+    """Return the value expected in a pose (n,) from values (k,) in poses (k, n), by SMOOTHING."""
+    length, signal, error = SMOOTHING
+    spans = length * np.where(np.ptp(poses, axis=0) > 0.0, np.ptp(poses, axis=0), np.inf)
+    scaled = np.vstack([poses, pose]) / spans
+    squares = ((scaled[:, None] - scaled) ** 2).sum(axis=2)
+    total = signal**2 * np.exp(-0.5 * squares) + MEAN_DEVIATION**2
+    inner = total[:-1, :-1] + error**2 * np.eye(len(poses))
+    mean = values.mean()
+    return float(mean + total[-1, :-1] @ np.linalg.solve(inner, values - mean))
 
 
 class PoseRegression:
@@ -82,20 +94,18 @@ class PoseRegression:
 
     def _fitted(self):
         """Set the best signal and error for the lengths; return the penalised likelihood."""
-        found = max(self._likelihoods())
-        _, self._signal, self._error = found
-        return found[0] - PENALTY * len(self.joints)
-
-    def _likelihoods(self) -> Iterable[tuple[float, float, float]]:
         shape = self._covariance(self._poses, self._poses, 1.0)
+        signals, errors = _COMBINATIONS
+        totals = signals[:, None, None] ** 2 * shape + MEAN_DEVIATION**2
+        totals += np.eye(len(shape)) * (self._variances + errors[:, None, None] ** 2)
+        factors = np.linalg.cholesky(totals)
         centred = self._values - self._values.mean()
-        for signal in SIGNALS:
-            for error in ERRORS:
-                total = signal**2 * shape + MEAN_DEVIATION**2
-                total[np.diag_indices_from(total)] += self._variances + error**2
-                factor = np.linalg.cholesky(total)
-                rest = np.linalg.solve(factor, centred)
-                yield float(-0.5 * rest @ rest - np.log(np.diag(factor)).sum()), signal, error
+        rest = np.linalg.solve(factors, np.tile(centred[:, None], (len(totals), 1, 1)))[..., 0]
+        diagonals = np.einsum('ckk->ck', factors)
+        likelihoods = -0.5 * (rest**2).sum(axis=1) - np.log(diagonals).sum(axis=1)
+        best = int(np.argmax(likelihoods))
+        self._signal, self._error = float(signals[best]), float(errors[best])
+        return float(likelihoods[best]) - PENALTY * len(self.joints)
 
     def _covariance(self, first, second, signal=None):
         signal = self._signal if signal is None else signal

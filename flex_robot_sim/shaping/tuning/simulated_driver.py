@@ -56,10 +56,11 @@ class SimulatedDriver:
         self._use(spline(steps), spline(steps, 1))
 
     def wait(self, seconds: float) -> None:
-        """Simulate, in blocks of LOG_PERIOD_STEPS."""
+        """Simulate; during a log, in blocks of LOG_PERIOD_STEPS."""
         end = self.now() + seconds - 0.5 * STEP_S
+        block = LOG_PERIOD_STEPS if self._is_recording else max(round(seconds / STEP_S), 1)
         while self.now() < end:
-            rows = self._row + np.arange(LOG_PERIOD_STEPS + 1)
+            rows = self._row + np.arange(block + 1)
             rows = np.minimum(rows, len(self._positions) - 1)
             self._simulation.follow(self._positions[rows], self._velocities[rows])
             self._row = int(rows[-1])

@@ -28,6 +28,7 @@ def write_table(path: str | Path, table: MeasuredTable) -> None:
                 'source': log.source,
                 'pose': log.pose.tolist(),
                 'modes': [mode._asdict() for mode in log.modes],
+                'shapes': log.shapes.tolist(),
                 'notes': list(log.notes),
             }
             for log in table.logs
@@ -60,9 +61,12 @@ def _log(tree, joints):
     """Return the PoseLog of a tree; ValueError if a number is impossible."""
     modes = tuple(Resonance(**mode) for mode in tree['modes'])
     numbers = np.array([mode[:5] for mode in modes], float)
-    pose = np.array(tree['pose'], float)
+    pose, shapes = np.array(tree['pose'], float), np.array(tree['shapes'], float)
     if (
-        pose.shape != (joints,)
+        shapes.ndim != 2
+        or len(shapes) != len(modes)
+        or not np.isfinite(shapes).all()
+        or pose.shape != (joints,)
         or not modes
         or not np.isfinite(pose).all()
         or not np.isfinite(numbers).all()
@@ -70,4 +74,4 @@ def _log(tree, joints):
         or numbers[:, 0].min() <= 0.0
     ):
         raise ValueError
-    return PoseLog(str(tree['source']), pose, modes, tuple(map(str, tree['notes'])))
+    return PoseLog(str(tree['source']), pose, modes, shapes, tuple(map(str, tree['notes'])))

@@ -27,7 +27,7 @@ class TuneSettings(Settings):
     """Moves by which `flexsim tune` measures vibration."""
 
     poses: int = setting(
-        7, 'number of poses in which vibration is measured', at_least=MIN_POSES, at_most=MAX_POSES
+        9, 'number of poses in which vibration is measured', at_least=MIN_POSES, at_most=MAX_POSES
     )
     travel: float = setting(
         0.15, 'travel of each joint in a short move', 'rad, m', above=0.0, at_most=1.0

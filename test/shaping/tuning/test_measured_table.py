@@ -25,6 +25,7 @@ def log_of(pose, *modes, name='log'):
         name,
         np.array(pose, float),
         tuple(Resonance(f, 1e-3 * f, 0.01, 1e-3, size, 'decay') for f, size in modes),
+        np.ones((len(modes), 1)),
     )
 
 

@@ -37,7 +37,7 @@ def logs_of(path, arm, stiffness, rng, count=7, modes=2):
         squares = eigh(np.diag(stiffness) + (slope + slope.T) / 2, mass, eigvals_only=True)
         found = np.sqrt(squares[:modes]) / (2 * np.pi) * (1 + 2e-3 * rng.normal(size=modes))
         resonances = tuple(Resonance(f, 2e-3 * f, 0.01, 1e-3, 1.0, 'decay') for f in found)
-        logs.append(PoseLog('mujoco', pose, resonances))
+        logs.append(PoseLog('mujoco', pose, resonances, np.ones((modes, 1))))
     return logs
 
 
@@ -76,7 +76,12 @@ def test_frequencies_that_no_springs_explain_are_one_line():
     arm = frs.load(path)
     rng = np.random.default_rng(6)
     logs = [
-        PoseLog('x', rng.uniform(-1, 1, 6), (Resonance(f, 0.01, 0.01, 1e-3, 1.0, 'decay'),))
+        PoseLog(
+            'x',
+            rng.uniform(-1, 1, 6),
+            (Resonance(f, 0.01, 0.01, 1e-3, 1.0, 'decay'),),
+            np.ones((1, 1)),
+        )
         for f in rng.uniform(2.0, 20.0, 7)
     ]
     with pytest.raises(UsageError, match='joint stiffnesses do not explain the frequencies'):

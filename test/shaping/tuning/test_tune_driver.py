@@ -118,4 +118,4 @@ def test_the_file_driver_waits_until_a_log_is_complete(tmp_path):
     assert len(lines) == 1 and 'Save the log as' in lines[0] and 'a 0.4, b 0.1' in lines[0]
     table = np.loadtxt(tmp_path / 'before_1_set_points.csv', delimiter=',', skiprows=1)
     np.testing.assert_allclose(table[:, 1:], MOVE.positions, atol=1e-6)
-    assert next(sizes) == ''  # two equal sizes have ended the wait
+    assert not [*sizes]  # two equal sizes have ended the wait
