@@ -25,6 +25,8 @@ from flex_robot_sim.util.summary import counted
 
 DEVIATIONS = 2.0  # half width of a band, in standard deviations
 MIN_BAND = 0.03  # half width of a band, over the frequency: poses and payloads never repeat
+MIN_SPARSE_BAND = 0.1  # the same of a mode in less than half of the logs
+MIN_REGRESSION_LOGS = 4  # that show a mode whose frequency depends on joints
 MAX_BAND = 0.3  # half width of a band, above which a shaper would be longer than useful
 AXIS_POSITIONS = 41, 17, 9  # of the table, for one, two or three joints
 TOLERANCE = 0.05  # vibration that the shaper leaves in its band
@@ -57,7 +59,11 @@ class MeasuredTable(NamedTuple):
         """Frequencies [Hz] and half widths of their bands, relative, (r, m) each, in (r, n)."""
         found = [regression.at(np.atleast_2d(poses)) for regression in self.regressions]
         means, deviations = (np.column_stack(part) for part in zip(*found))
-        return np.exp(means), np.maximum(DEVIATIONS * deviations, MIN_BAND)
+        least = [
+            MIN_BAND if 2 * track.rows.size >= len(self.logs) else MIN_SPARSE_BAND
+            for track in self.tracks
+        ]
+        return np.exp(means), np.maximum(DEVIATIONS * deviations, least)
 
     def grid(self) -> tuple[tuple[np.ndarray, ...], np.ndarray]:
         """Axes of `table_joints`, and poses (rows, n), the last axis running fastest."""
@@ -120,7 +126,7 @@ def measured_table(joints: Sequence[str], logs: Sequence[PoseLog]) -> MeasuredTa
     tracks, notes = mode_tracks(logs)
     if not tracks:
         raise UsageError(
-            'no mode appears in half of the logs: let all joints move before each stop, and keep '
+            'no mode appears in two logs: let all joints move before each stop, and keep '
             'sensor and payload the same.'
         )
     regressions = [_regression(poses, track) for track in tracks]
@@ -135,6 +141,8 @@ def measured_table(joints: Sequence[str], logs: Sequence[PoseLog]) -> MeasuredTa
 def _regression(poses, track, joints=None):
     """Return the PoseRegression of a track over all joints that move, or some of them."""
     used = poses[track.rows].copy()
+    if track.rows.size < MIN_REGRESSION_LOGS:
+        joints = ()
     still = [
         joint
         for joint in range(poses.shape[1])

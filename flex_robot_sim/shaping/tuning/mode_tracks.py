@@ -16,7 +16,8 @@ SHAPE_WEIGHT = 0.5  # of an entirely different mode shape, over that of MAX_CHAN
 NO_PARTNER = 1.2  # cost above which a mode and a track do not fit
 MIN_DISTANCE = 0.05  # of two poses, over the largest one
 SWEEPS = 4  # of the assignment
-MIN_SHARE = 0.5  # of the poses in which a mode appears, to be interpolated
+MIN_LOGS = 2  # that show a mode
+MIN_SIZE = 0.1  # amplitude in one pose, over that of the largest mode there
 MAX_TRACKS = 3
 
 
@@ -37,13 +38,14 @@ def mode_tracks(logs: Sequence[PoseLog]) -> tuple[list[ModeTrack], list[str]]:
     tracks, notes = [], []
     for rows in members:
         track = _track(logs, rows)
-        if track.rows.size >= MIN_SHARE * len(logs):
+        if track.sizes.max() < MIN_SIZE:
+            continue
+        if track.rows.size >= MIN_LOGS:
             tracks.append(track)
         else:
-            places = ', '.join(logs[row].source for row in track.rows[:3])
             notes.append(
-                f'the mode at {np.median(track.frequencies):.3g} Hz is left out: only '
-                f'{track.rows.size} of {len(logs)} logs show it ({places})'
+                f'the mode at {track.frequencies[0]:.3g} Hz is left out: only '
+                f'{logs[track.rows[0]].source} shows it'
             )
     tracks.sort(key=lambda track: -track.sizes.sum())
     tracks = tracks[:MAX_TRACKS]

@@ -18,7 +18,7 @@ from flex_robot_sim.shaping.vibration_log import VibrationLog, read_vibration, s
 from flex_robot_sim.util.exceptions import UsageError, plain
 
 MAX_POSE_CHANGE = 0.05  # of a joint during the vibration                        [rad, m]
-MIN_SIZE = 0.1  # amplitude of a mode that counts, over that of the largest one
+MIN_SIZE = 0.02  # amplitude of a mode that is kept, over that of the largest one
 # names of columns of accelerometers and gyros
 _ACCELERATION = re.compile(r'acc|^[xyz]$|^a_?[xyz]|lin_?a')
 _RATE = re.compile(r'gyr|angular_?vel|^(g|w|omega)_?[xyz]')

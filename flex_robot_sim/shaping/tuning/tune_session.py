@@ -36,11 +36,7 @@ class PoseResult(NamedTuple):
     log: PoseLog
     before: LogVibration
     after: LogVibration
-
-    @property
-    def left(self) -> float:
-        """Vibration with the shaper, over that without it."""
-        return self.after.amplitude / max(self.before.amplitude, 1e-300)
+    left: float  # vibration with the shaper, over that without it
 
 
 class TuneResult(NamedTuple):
@@ -93,15 +89,12 @@ class TuneSession:
         moves = [self._shaped(shaper, self._plan.short_move(row)) for row in range(count)]
         for row in range(count):
             self._record(row, label, moves[row])
-        results = [
-            PoseResult(
-                log,
-                self._vibration(row, 'before', log, self._plan.short_move(row)),
-                self._vibration(row, label, log, moves[row]),
-            )
+        before = [
+            self._vibration(row, 'before', log, self._plan.short_move(row))
             for row, log in enumerate(logs)
         ]
-        return TuneResult(table, shaper, band, tuple(results))
+        after = [self._vibration(row, label, log, moves[row]) for row, log in enumerate(logs)]
+        return TuneResult(table, shaper, band, _results(logs, before, after))
 
     def _use_folder(self):
         """Make the folder, or check that it belongs to this plan."""
@@ -159,6 +152,20 @@ class TuneSession:
     def _shaped(self, shaper, move):
         positions = shaper.online(len(self._plan.joints), PERIOD_S).run(move.positions)
         return Move(PERIOD_S * np.arange(len(positions)), positions)
+
+
+def _results(logs, before, after):
+    """
+    Return the PoseResults.
+
+    The duration of a move may happen to cancel its vibration. In such a pose, the median of all
+    poses is the reference.
+    """
+    median = float(np.median([one.amplitude for one in before]))
+    return tuple(
+        PoseResult(log, first, second, second.amplitude / max(first.amplitude, median, 1e-300))
+        for log, first, second in zip(logs, before, after)
+    )
 
 
 def _refuse_other_plan(path, tree):
