@@ -381,10 +381,12 @@ def _stiffness_lines(found):
     joints = ', '.join(
         f'{one["joint"]} {one["stiffness"]:.3g} (+-{one["deviation"]:.0%})'
         for one in found['joints']
+        if one['is_determined']
     )
     yield f'  joint stiffnesses: {joints}; frequencies within {found["error"]:.1%}'
-    if found['rigid']:
-        yield f'  not determined by these frequencies, rigid: {", ".join(found["rigid"])}'
+    others = [one['joint'] for one in found['joints'] if not one['is_determined']]
+    if others:
+        yield f'  not determined by these frequencies: {", ".join(others)}'
     yield f'  {found["file"]}: the URDF with <flexibility>'
 
 
@@ -401,7 +403,8 @@ def _fit_stiffness(arguments, arm, logs, summary):
     write_flexible_urdf(path, arm, fit)
     summary['stiffness'] = {
         'file': str(path),
-        'joints': [joint._asdict() for joint in fit.joints],
-        'rigid': list(fit.rigid),
+        'joints': [
+            {**joint._asdict(), 'is_determined': joint.is_determined} for joint in fit.joints
+        ],
         'error': fit.error,
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from flex_robot_sim.description.rewriting import Edit, rewritten
+from flex_robot_sim.description.rewriting import Edit, Step, rewritten
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.shaping.tuning.stiffness_fit import StiffnessFit
 from flex_robot_sim.util.exceptions import UsageError
@@ -20,7 +20,8 @@ COMMENT = (
 
 def write_flexible_urdf(path: str | Path, arm: ArmModel, fit: StiffnessFit) -> None:
     """Write a copy of the URDF of an arm with the stiffnesses of a StiffnessFit."""
-    edits, comments = [], {}
+    edits: list[Edit] = []
+    comments: dict[tuple[Step, ...], str] = {(('flexibility', ''),): COMMENT}
     for joint in fit.joints:
         place = (('flexibility', ''), ('joint', joint.joint))
         values = {
@@ -28,8 +29,9 @@ def write_flexible_urdf(path: str | Path, arm: ArmModel, fit: StiffnessFit) -> N
             'damping': f'{joint.damping:.3g}',
             **ROTOR,
         }
+        if not joint.is_determined:
+            comments[place] = 'not determined by the measured frequencies'
         edits += [Edit(place, word, text) for word, text in values.items()]
-        comments.setdefault(place[:1], COMMENT)
     text = rewritten(arm.description.text, edits, comments)
     try:
         with open_atomic(path, 'w', encoding='utf-8') as file:

@@ -5,8 +5,10 @@ With locked motors the links vibrate on the springs of the joints:
 
     M(q) x'' + (K + G(q)) x = 0,   K = diag(k_j),   G = derivative of the gravity forces
 
-Logarithms of k_j minimise the squared relative errors of the frequencies. Joints whose stiffness
-the frequencies do not determine become rigid, one after the other.
+Logarithms of k_j minimise the squared relative errors of the frequencies, and weakly their
+distance from a guess. First, the measured frequencies are the slowest ones; then, each is compared
+with the nearest one, as logs may miss a mode. A joint whose stiffness the frequencies do not
+determine keeps a value that fits.
 """
 
 from __future__ import annotations
@@ -24,8 +26,9 @@ from flex_robot_sim.shaping.tuning.pose_log import PoseLog
 from flex_robot_sim.util.exceptions import UsageError
 
 MIN_DEVIATION = 5e-3  # of a frequency, relative: inertias of the description are not exact
-PRIOR = 2.0  # standard deviation of the logarithm of a stiffness, about its first guess
-STARTS = 12
+PRIOR = 2.0  # standard deviation of the logarithm of a stiffness, about its guess
+GUESS = 1.5  # logarithm of the guess, above that with which a joint alone is as slow
+STARTS = 5
 MAX_DEVIATION = 0.25  # of the logarithm of a stiffness that counts as determined
 MAX_ERROR = 0.5  # of the logarithm of a frequency; larger errors count as much
 GRAVITY_STEP = 1e-4  # [rad, m]
@@ -40,12 +43,16 @@ class JointStiffness(NamedTuple):
     deviation: float  # standard deviation, relative
     damping: float  # [N m s/rad, N s/m]
 
+    @property
+    def is_determined(self) -> bool:
+        """Whether the frequencies determine it."""
+        return self.deviation <= MAX_DEVIATION
+
 
 class StiffnessFit(NamedTuple):
-    """Stiffnesses that the frequencies determine, and the joints that stay rigid."""
+    """Stiffnesses of all joints."""
 
     joints: tuple[JointStiffness, ...]
-    rigid: tuple[str, ...]
     error: float  # of the frequencies, relative, root mean square
 
 
@@ -57,34 +64,25 @@ def fit_stiffness(arm: ArmModel, logs: Sequence[PoseLog]) -> StiffnessFit:
             'stiffnesses.'
         )
     model = _Model(arm, logs)
-    active = [*range(arm.size)]
-    guesses = [model.first_guess()[active]]
-    while True:
-        logarithms, deviations = model.fitted(active, guesses)
-        worst = int(np.argmax(deviations))
-        if deviations[worst] <= MAX_DEVIATION or len(active) == 1:
-            break
-        del active[worst]
-        guesses = [np.delete(logarithms, worst), model.first_guess()[active]]
-    error = model.error(logarithms, active)
-    if not deviations[worst] <= MAX_DEVIATION or not error < MAX_RELATIVE_ERROR:
+    logarithms, deviations = model.fitted()
+    error = model.error(logarithms)
+    if not error < MAX_RELATIVE_ERROR or not (deviations <= MAX_DEVIATION).any():
         raise UsageError(
             f'joint stiffnesses do not explain the frequencies: they differ by {error:.0%}. Check '
             'masses, tool and names of the joints in the URDF, or leave --robot out.'
         )
-    rigid = tuple(name for row, name in enumerate(arm.joint_names) if row not in active)
     ratio = float(np.median([log.modes[0].ratio for log in logs]))
     frequency = float(np.median([log.modes[0].frequency for log in logs]))
     joints = tuple(
         JointStiffness(
-            arm.joint_names[row],
+            name,
             float(np.exp(value)),
             float(deviation),
             float(np.exp(value)) * ratio / (np.pi * frequency),
         )
-        for row, value, deviation in zip(active, logarithms, deviations)
+        for name, value, deviation in zip(arm.joint_names, logarithms, deviations)
     )
-    return StiffnessFit(joints, rigid, error)
+    return StiffnessFit(joints, error)
 
 
 class _Model:
@@ -105,43 +103,45 @@ class _Model:
             for log in logs
         ]
 
-    def first_guess(self):
-        """Logarithms of stiffnesses with which each joint alone has the slowest frequency."""
-        rates = [2 * np.pi * np.exp(measured.min()) for measured in self._measured]
-        diagonals = [rate**2 * np.diag(mass) for rate, mass in zip(rates, self._masses)]
-        return np.log(np.maximum(np.median(diagonals, axis=0), 1e-9))
-
-    def fitted(self, active, guesses):
-        """Return the best logarithms and their standard deviations, for active joints."""
-        random = np.random.default_rng(0)
-        centre = guesses[-1]
-        starts = [*guesses, *(centre + random.normal(0.0, 1.0, (STARTS, len(active))) + 1.0)]
+    def fitted(self):
+        """Return the best logarithms (n,) and their standard deviations."""
+        random, centre = np.random.default_rng(0), self._guess()
+        starts = [centre, *(centre + random.normal(0.0, 1.0, (STARTS, centre.size)))]
         found = [
-            least_squares(self._residuals, start, args=(active, centre), max_nfev=60)
+            least_squares(self._residuals, start, args=(centre, True), loss='soft_l1', max_nfev=40)
             for start in starts
         ]
-        best = min(found, key=lambda one: one.cost)
-        covariance = np.linalg.pinv(best.jac.T @ best.jac)
-        scale = max(1.0, np.sqrt(2 * best.cost / max(best.fun.size - 2 * len(active), 1)))
-        return best.x, scale * np.sqrt(np.diag(covariance))
+        first = min(found, key=lambda one: one.cost)
+        best = least_squares(self._residuals, first.x, args=(centre, False), max_nfev=40)
+        errors = best.fun[: best.fun.size - centre.size]
+        scale = max(1.0, np.sqrt((errors**2).sum() / max(errors.size - centre.size, 1)))
+        return best.x, scale * np.sqrt(np.diag(np.linalg.pinv(best.jac.T @ best.jac)))
 
-    def error(self, logarithms, active):
+    def error(self, logarithms):
         """Root mean square of the relative errors of the frequencies."""
-        return float(np.sqrt(np.mean(np.square(np.concatenate(self._errors(logarithms, active))))))
+        return float(np.sqrt(np.mean(np.square(np.concatenate(self._errors(logarithms))))))
 
-    def _residuals(self, logarithms, active, centre):
-        errors = self._errors(logarithms, active)
+    def _guess(self):
+        """Logarithms of stiffnesses with which each joint alone is faster than the arm."""
+        rates = [2 * np.pi * np.exp(measured.min()) for measured in self._measured]
+        diagonals = [rate**2 * np.diag(mass) for rate, mass in zip(rates, self._masses)]
+        return np.log(np.maximum(np.median(diagonals, axis=0), 1e-9)) + GUESS
+
+    def _residuals(self, logarithms, centre, are_slowest):
+        errors = self._errors(logarithms, are_slowest)
         weighted = [error / deviation for error, deviation in zip(errors, self._deviations)]
         return np.concatenate([*weighted, (logarithms - centre) / PRIOR])
 
-    def _errors(self, logarithms, active):
+    def _errors(self, logarithms, are_slowest=False):
         """Return the errors of the logarithms of the measured frequencies, by pose."""
-        rows = np.ix_(active, active)
         stiffness = np.diag(np.exp(logarithms))
         errors = []
         for mass, gravity, measured in zip(self._masses, self._gravity, self._measured):
-            squares = eigh(stiffness + gravity[rows], mass[rows], eigvals_only=True)
+            squares = eigh(stiffness + gravity, mass, eigvals_only=True)
             computed = 0.5 * np.log(np.maximum(squares, 1e-12)) - np.log(2 * np.pi)
+            if are_slowest:
+                errors.append(np.sort(measured)[: computed.size] - computed[: measured.size])
+                continue
             distances = np.minimum(np.abs(measured[:, None] - computed), 10.0)
             chosen, partners = linear_sum_assignment(distances)
             error = np.full(measured.size, MAX_ERROR)

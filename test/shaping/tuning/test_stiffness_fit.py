@@ -49,12 +49,11 @@ def test_determined_stiffnesses_are_those_of_the_springs(path):
     n = len(arm.joint_names)
     stiffness = np.array([1.2e4, 1.0e4, 6e3, 3e3, 3e3, 2e3, 2e3])[:n] * rng.uniform(0.5, 1.5, n)
     fit = fit_stiffness(arm, logs_of(path, arm, stiffness, rng))
-    assert len(fit.joints) >= 2 and fit.error < 0.01
-    assert {one.joint for one in fit.joints} | {*fit.rigid} == {*arm.joint_names}
-    true = dict(zip(arm.joint_names, stiffness))
-    for one in fit.joints:
-        error = abs(np.log(one.stiffness / true[one.joint]))
-        assert error < 4 * one.deviation + 0.02, one
+    assert fit.error < 0.01 and [one.joint for one in fit.joints] == [*arm.joint_names]
+    assert sum(one.is_determined for one in fit.joints) >= 2
+    for one, true in zip(fit.joints, stiffness):
+        if one.is_determined:
+            assert abs(np.log(one.stiffness / true)) < 4 * one.deviation, one
 
 
 def test_the_written_urdf_has_the_measured_frequencies(tmp_path):
@@ -79,10 +78,10 @@ def test_frequencies_that_no_springs_explain_are_one_line():
         PoseLog(
             'x',
             rng.uniform(-1, 1, 6),
-            (Resonance(f, 0.01, 0.01, 1e-3, 1.0, 'decay'),),
-            np.ones((1, 1)),
+            tuple(Resonance(f, 0.01, 0.01, 1e-3, 1.0, 'decay') for f in rng.uniform(2, 20, 4)),
+            np.ones((4, 1)),
         )
-        for f in rng.uniform(2.0, 20.0, 7)
+        for _ in range(7)
     ]
     with pytest.raises(UsageError, match='joint stiffnesses do not explain the frequencies'):
         fit_stiffness(arm, logs)
