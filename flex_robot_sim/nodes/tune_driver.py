@@ -62,7 +62,7 @@ class RosDriver:
         self._executor = make_executor('auto', self._context)
         self._executor.add_node(self._node)
         self._state: ArmState | None = None
-        self._imu, self._rows, self._is_recording, self._begin = imu, [], False, 0.0
+        self._imu, self._rows, self._is_recording, self._origin = imu, [], False, 0
         self._efforts: np.ndarray | None = None
         self._goal, self._failure, self._sent = None, '', None
         self._node.create_subscription(JointState, states, self._on_state, qos_profile_sensor_data)
@@ -120,7 +120,7 @@ class RosDriver:
 
     def begin_log(self) -> None:
         """Record from now on."""
-        self._rows, self._is_recording, self._begin = [], True, self.now()
+        self._rows, self._is_recording = [], True
 
     def write_log(self, path: Path) -> None:
         """Write the samples since `begin_log`."""
@@ -225,6 +225,11 @@ class RosDriver:
             self._add_row(message, [value for p in parts for value in (p.x, p.y, p.z)])
 
     def _add_row(self, message, values):
-        stamp = message.header.stamp.sec + message.header.stamp.nanosec / SECOND
+        stamp = message.header.stamp.sec * SECOND + message.header.stamp.nanosec
+        if not stamp:
+            stamp = round(self.now() * SECOND)
+        if not self._rows:
+            self._origin = stamp
         if len(self._rows) < MAX_ROWS:
-            self._rows.append([stamp or self.now() - self._begin, *self._state.position, *values])
+            time_s = (stamp - self._origin) / SECOND
+            self._rows.append([time_s, *self._state.position, *values])
