@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -71,7 +72,8 @@ class BenchDriver:
     def stop(self) -> None:
         """Switch the motors off: the bench comes to rest by its friction."""
         self._move = None
-        self._bridge.enable(False)
+        with suppress(RigError):  # without a cable, the watchdog of the board has done so
+            self._bridge.enable(False)
 
     def begin_log(self) -> None:
         """Record from now on."""

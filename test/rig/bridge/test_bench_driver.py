@@ -1,0 +1,34 @@
+"""The emulated bench as a driver of `flexsim tune`."""
+
+import numpy as np
+import pytest
+
+import flex_robot_sim as frs
+from flex_robot_sim.rig.bridge.bench_driver import BenchDriver
+from flex_robot_sim.shaping.tuning import driver as tuning
+from flex_robot_sim.shaping.tuning.driver import DriverError, await_state, follow
+from flex_robot_sim.shaping.tuning.tune_plan import smooth_move
+
+pytestmark = pytest.mark.slow
+
+
+def test_a_move_of_the_bench_is_logged_and_a_pulled_cable_stops_it(
+    emulator, patient_board, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(tuning, 'MAX_STATE_AGE_S', 2.0)  # a busy machine holds states up
+    driver = BenchDriver(frs.load('rig'), emulator.link)
+    try:
+        start = await_state(driver).position
+        move = smooth_move(start, start + [0.02, 0.3], 0.4, 4.0)
+        driver.begin_log()
+        follow(driver, *move, rest=1.0)
+        driver.write_log(tmp_path / 'log.csv')
+        assert np.abs(driver.state().position - move.positions[-1]).max() < 0.03
+        table = np.loadtxt(tmp_path / 'log.csv', delimiter=',', skiprows=1)
+        assert np.diff(table[:, 0]).min() > 0.0 and len(table) > 200
+        assert np.ptp(table[:, 4]) > 10  # the strip bends
+        emulator.inject('unplug=30')
+        with pytest.raises(DriverError):
+            follow(driver, *smooth_move(driver.state().position, start, 0.1, 1.0))
+    finally:
+        driver.close()
