@@ -60,7 +60,8 @@ def read_pose_log(
             'for several periods of the vibration after it.'
         )
     if pose is None:
-        span = log.start + modes.begin, log.start + modes.end
+        # the second half: a move with constant acceleration may seem to be free vibration
+        span = log.start + (modes.begin + modes.end) / 2, log.start + modes.end
         pose = [_position(recording, name, span) for name in joints]
     shapes = mode_shapes(log, counted, modes.begin, modes.end)
     return PoseLog(str(path), np.array(pose, float), counted, shapes, tuple(notes))

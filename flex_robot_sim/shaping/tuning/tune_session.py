@@ -27,6 +27,8 @@ from flex_robot_sim.util.files import checksum, open_atomic
 
 PLAN_FILE, TABLE_FILE, SHAPER_FILE = 'plan.json', 'modes.json', 'shaper.json'
 SETTLE_S = 2.0  # before a log                                                         [s]
+SETTLE_DECAYS = 4.0  # before the first log with a shaper, in time constants of the decay
+MAX_SETTLE_S = 60.0
 QUIET_S = 1.0  # of a log before its move                                              [s]
 
 
@@ -73,6 +75,7 @@ class TuneSession:
         """
         self.folder, self._plan, self._driver = Path(folder), plan, driver
         self._say, self._columns, self._rate = say, columns, rate
+        self._settle = SETTLE_S
         self._use_folder()
 
     def run(self) -> TuneResult:
@@ -87,6 +90,7 @@ class TuneSession:
         write_shaper(self.folder / SHAPER_FILE, shaper, '', self._plan.joints)
         label = f'after_{_label(shaper)}'
         moves = [self._shaped(shaper, self._plan.short_move(row)) for row in range(count)]
+        self._settle = _decay_time(logs)  # unshaped moves came before, perhaps just now
         for row in range(count):
             self._record(row, label, moves[row])
         before = [
@@ -126,7 +130,8 @@ class TuneSession:
         count, driver = len(self._plan.poses), self._driver
         self._say(f'pose {row + 1} of {count}, {label.partition("_")[0]} shaping')
         transfer = self._plan.transfer(await_state(driver).position, row)
-        follow(driver, *transfer, rest=SETTLE_S)
+        follow(driver, *transfer, rest=self._settle)
+        self._settle = SETTLE_S
         driver.begin_log()
         quiet = Move(np.array([0.0, QUIET_S]), np.repeat(move.positions[:1], 2, axis=0))
         follow(driver, *quiet)
@@ -152,6 +157,12 @@ class TuneSession:
     def _shaped(self, shaper, move):
         positions = shaper.online(len(self._plan.joints), PERIOD_S).run(move.positions)
         return Move(PERIOD_S * np.arange(len(positions)), positions)
+
+
+def _decay_time(logs):
+    """Return the time in which the vibration of unshaped moves decays [s]."""
+    rates = [2 * np.pi * log.modes[0].frequency * log.modes[0].ratio for log in logs]
+    return float(np.clip(SETTLE_DECAYS / np.median(rates), SETTLE_S, MAX_SETTLE_S))
 
 
 def _results(logs, before, after):
