@@ -80,7 +80,6 @@ def test_modes_are_found_in_logs_with_the_move(benchmark):
     assert dict(benchmark.PARTS['logs_whole'][1](found))
 
 
-@pytest.mark.slow
 def test_arms_with_hidden_stiffness_are_tuned_by_logs(benchmark):
     pytest.importorskip('mujoco')
     found = benchmark.PARTS['tune_hidden_arms'][0](True)
@@ -106,14 +105,12 @@ def test_shapers_for_sweeps_leave_no_more_than_they_claim(benchmark):
     assert dict(benchmark.PARTS['sweep_left'][1](found))
 
 
-@pytest.mark.slow
 def test_shapers_for_logs_leave_no_more_than_the_stated_interval(benchmark):
     found = benchmark.PARTS['found_above_claim'][0](True)
     assert found['cases'] >= 3 and found['above'] == 0.0
     assert dict(benchmark.PARTS['found_above_claim'][1](found))
 
 
-@pytest.mark.slow
 def test_a_fit_of_modes_leaves_less_of_a_sweep_than_a_spectrum(benchmark):
     found = benchmark.PARTS['klipper_method'][0](True)
     assert found['fit_left']['worst'] < found['spectrum_left']['worst']
