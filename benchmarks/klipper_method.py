@@ -13,7 +13,7 @@ from scipy.signal import welch
 from benchmarks.found_above_claim import TOLERANCE, from_log, left, sweep
 from flex_robot_sim.shaping import impulses
 
-FIRST_SEED = 400
+FIRST_SEED = 300
 SWEEPS = 30
 KINDS = 'zv', 'zvd', 'ei', 'ei2'
 FREQUENCIES = np.arange(5.0, 133.0, 0.5)  # of shapers                             [Hz]
