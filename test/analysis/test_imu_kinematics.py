@@ -28,7 +28,7 @@ def second(function, h=2e-3):
     )
 
 
-@pytest.mark.long(after=4)
+@pytest.mark.long(after=3)
 @pytest.mark.parametrize('seed', range(12))
 def test_an_imu_measures_what_differences_of_its_pose_give(seed):
     text = every_feature() if seed == 0 else random_robot(seed)
