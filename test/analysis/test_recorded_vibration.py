@@ -133,14 +133,14 @@ def test_log_with_uneven_times_gives_the_same_frequency(tmp_path):
     after = np.maximum(t - 1.0, 0.0)
     y = np.exp(-0.4 * after) * np.sin(2 * np.pi * 3.0 * after)
     log = write(tmp_path / 'log.csv', ['time', 'x'], zip(t, y))
-    rate, samples, names, _ = read_samples(log)
+    rate, samples, names, *_ = read_samples(log)
     assert names == ['x'] and rate == pytest.approx(RATE, rel=1e-3)
     assert resonances(rate, samples)[0][0].frequency == pytest.approx(3.0, rel=0.01)
 
 
 def test_columns_and_rate_are_selectable(tmp_path):
     log = write(tmp_path / 'log.csv', ['x', 'y', 'z'], [(k, 2 * k, 3 * k) for k in range(200)])
-    rate, samples, names, _ = read_samples(log, ['z', 'y'], 50.0)
+    rate, samples, names, *_ = read_samples(log, ['z', 'y'], 50.0)
     assert (rate, names) == (50.0, ['y', 'z'])
     assert (samples[3] == [6.0, 9.0]).all()
 
