@@ -4,26 +4,26 @@ Derivatives of the force for the motion of an elastic body: a sum over the point
 Equation numbers are those of docs/theory.md.
 """
 
-from flex_robot_sim.dynamics.beam_inertia import COMMON_BEAM, is_common_beam
 from flex_robot_sim.dynamics.composite_bodies import rotated_symmetric
 from flex_robot_sim.dynamics.derivative_arrays import BY_ACCELERATION, BY_COORDINATE, BY_RATE
 from flex_robot_sim.dynamics.station_derivatives import set_rotated_screw
 from flex_robot_sim.jit.compiled import compiled
+from flex_robot_sim.model.body_kinds import COMMON_BEAM, COMMON_SHAPES
 
 
 @compiled
 def add_beam_derivatives(arm, i, column, q, qd, qdd, work, arrays, M, by_rate, by_coordinate):
     """Add the beam of body i to its composite, its columns and its elastic blocks (T63)."""
-    if is_common_beam(arm, i):
+    if arm.kind[i] == COMMON_BEAM:
         add_beam_derivatives_of(
             arm,
             i,
             column,
-            COMMON_BEAM[0],
-            COMMON_BEAM[1],
-            COMMON_BEAM[2],
-            COMMON_BEAM[3],
-            COMMON_BEAM[4],
+            COMMON_SHAPES[0],
+            COMMON_SHAPES[1],
+            COMMON_SHAPES[2],
+            COMMON_SHAPES[3],
+            COMMON_SHAPES[4],
             q,
             qd,
             qdd,

@@ -4,40 +4,22 @@ Inertia and bias of one elastic body: a sum over the mass points of its beam.
 Equation numbers are those of docs/theory.md; the points are the Gauss stations of `elastic/`.
 """
 
-import numpy as np
-
 from flex_robot_sim.jit.compiled import compiled
-
-# Number of shapes along y and z, of torsion and of stretch, their reach, and all coordinates of
-# the most common beam. The compiler unrolls loops over these constants, which halves their time.
-# They are an array, because Numba compiles a function again for a literal argument.
-COMMON_BEAM = np.array([2, 2, 1, 0, 1, 5])
-
-
-@compiled
-def is_common_beam(arm, i):
-    """Whether the beam of body i has the most common number of shapes."""
-    return (
-        arm.count[i, 0] == COMMON_BEAM[0]
-        and arm.count[i, 1] == COMMON_BEAM[1]
-        and arm.count[i, 2] == COMMON_BEAM[2]
-        and arm.count[i, 3] == COMMON_BEAM[3]
-        and arm.reach[i] == COMMON_BEAM[4]
-    )
+from flex_robot_sim.model.body_kinds import COMMON_BEAM, COMMON_SHAPES
 
 
 @compiled
 def add_beam(arm, i, q, qd, work):
     """Inertia and bias of the beam of body i (T22)."""
-    if is_common_beam(arm, i):
+    if arm.kind[i] == COMMON_BEAM:
         add_beam_of(
             arm,
             i,
-            COMMON_BEAM[0],
-            COMMON_BEAM[1],
-            COMMON_BEAM[2],
-            COMMON_BEAM[3],
-            COMMON_BEAM[4],
+            COMMON_SHAPES[0],
+            COMMON_SHAPES[1],
+            COMMON_SHAPES[2],
+            COMMON_SHAPES[3],
+            COMMON_SHAPES[4],
             q,
             qd,
             work,
@@ -196,15 +178,15 @@ def add_beam_of(arm, i, ny, nz, nt, nu, reach, q, qd, work):
 @compiled
 def add_beam_force(arm, i, q, qd, qdd, work, force):
     """Force for the accelerations of the beam of body i."""
-    if is_common_beam(arm, i):
+    if arm.kind[i] == COMMON_BEAM:
         add_beam_force_of(
             arm,
             i,
-            COMMON_BEAM[0],
-            COMMON_BEAM[1],
-            COMMON_BEAM[2],
-            COMMON_BEAM[3],
-            COMMON_BEAM[4],
+            COMMON_SHAPES[0],
+            COMMON_SHAPES[1],
+            COMMON_SHAPES[2],
+            COMMON_SHAPES[3],
+            COMMON_SHAPES[4],
             q,
             qd,
             qdd,

@@ -6,6 +6,7 @@ import numpy as np
 
 from flex_robot_sim.jit.array_table import Matrices3, Vectors3, Vectors6, pass_by_pointer, zeros
 from flex_robot_sim.model.arm_model import ArmArrays
+from flex_robot_sim.model.body_kinds import direction_slices
 
 # wrenches of `SubtreeColumns.wrench`: per acceleration, per coordinate, per rate
 BY_ACCELERATION, BY_COORDINATE, BY_RATE = range(3)
@@ -50,14 +51,14 @@ def column_order(arm: ArmArrays) -> ColumnOrder:
 def _section_turns(arm):
     """Tables `axis` and `turn` of a ColumnOrder."""
     axis, turn = np.zeros(arm.modal_mass.shape[:2], int), np.zeros(arm.station_slope.shape)
-    for i, (y, z, _, _) in enumerate(arm.count):
-        axis[i, :y], axis[i, y : y + z] = 2, 1
+    for i in range(arm.parent.size):
+        y, z, *_ = direction_slices(arm, i)
+        axis[i, y], axis[i, z] = 2, 1
     for s, i in zip(arm.station, arm.parent):
         if s >= 0:
-            y, z, torsion, _ = np.cumsum(arm.count[i])
-            turn[s, :y] = arm.station_slope[s, :y]
-            turn[s, y:z] = -arm.station_slope[s, y:z]
-            turn[s, z:torsion] = arm.station_shape[s, z:torsion]
+            y, z, torsion, _ = direction_slices(arm, i)
+            turn[s, y], turn[s, z] = arm.station_slope[s, y], -arm.station_slope[s, z]
+            turn[s, torsion] = arm.station_shape[s, torsion]
     return axis, turn
 
 

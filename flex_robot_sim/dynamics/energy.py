@@ -5,11 +5,11 @@ Every step needs it. It is computed from the velocities of bodies and mass point
 inertia of the modes. Equation numbers are those of docs/theory.md.
 """
 
-from flex_robot_sim.dynamics.beam_inertia import COMMON_BEAM, is_common_beam
 from flex_robot_sim.dynamics.forces import spring_energy
 from flex_robot_sim.dynamics.kinematics import set_base_poses, set_motion
 from flex_robot_sim.dynamics.maxwell_slip import slip_energy
 from flex_robot_sim.jit.compiled import compiled
+from flex_robot_sim.model.body_kinds import COMMON_BEAM, COMMON_SHAPES
 
 
 @compiled
@@ -53,15 +53,15 @@ def set_energies(arm, q, qd, work, out):
 @compiled
 def beam_energy(arm, i, q, qd, V):
     """Kinetic energy of the beam of body i [J], its mass [kg] and first moments [kg m]."""
-    if is_common_beam(arm, i):
+    if arm.kind[i] == COMMON_BEAM:
         return beam_energy_of(
             arm,
             i,
-            COMMON_BEAM[0],
-            COMMON_BEAM[1],
-            COMMON_BEAM[2],
-            COMMON_BEAM[3],
-            COMMON_BEAM[4],
+            COMMON_SHAPES[0],
+            COMMON_SHAPES[1],
+            COMMON_SHAPES[2],
+            COMMON_SHAPES[3],
+            COMMON_SHAPES[4],
             q,
             qd,
             V,

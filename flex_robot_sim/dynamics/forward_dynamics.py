@@ -20,10 +20,11 @@ docs/theory.md.
 
 from numpy import sqrt  # uncompiled, math.sqrt raises where this returns nan
 
-from flex_robot_sim.dynamics.beam_inertia import COMMON_BEAM, add_beam, add_beam_force
+from flex_robot_sim.dynamics.beam_inertia import add_beam, add_beam_force
 from flex_robot_sim.dynamics.forces import set_forces
 from flex_robot_sim.dynamics.kinematics import set_motion
 from flex_robot_sim.jit.compiled import compiled
+from flex_robot_sim.model.body_kinds import COMMON_SHAPES
 from flex_robot_sim.spatial.screws import (
     add_inertia_to_parent,
     add_product,
@@ -135,8 +136,8 @@ def eliminate(arm, work):
     for i in range(arm.parent.size - 1, -1, -1):
         parent, station, j, n = arm.parent[i], arm.station[i], arm.joint[i], arm.modes[i]
         I, F0, c = work.I[i], work.F0[i], work.c[i]
-        if n == COMMON_BEAM[5]:
-            eliminate_modes(arm, i, COMMON_BEAM[5], work)
+        if n == COMMON_SHAPES[5]:
+            eliminate_modes(arm, i, COMMON_SHAPES[5], work)
         elif n > 0:
             eliminate_modes(arm, i, n, work)
         add_product(I, c, F0)  # velocity-dependent acceleration
@@ -168,8 +169,8 @@ def eliminate(arm, work):
             if station < 0:
                 add_inertia_to_parent(work.R[i], work.origin[i], I, work.I[parent])
                 add_to_parent(work.R[i], work.origin[i], F0, work.F0[parent])
-            elif arm.modes[parent] == COMMON_BEAM[5]:
-                add_to_station(i, parent, station, COMMON_BEAM[5], work)
+            elif arm.modes[parent] == COMMON_SHAPES[5]:
+                add_to_station(i, parent, station, COMMON_SHAPES[5], work)
             else:
                 add_to_station(i, parent, station, arm.modes[parent], work)
 

@@ -16,6 +16,7 @@ from flex_robot_sim.dynamics.stability import spring_matrices
 from flex_robot_sim.jit.array_table import pass_by_pointer
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.model.arm_model import ArmArrays, ArmModel
+from flex_robot_sim.model.body_kinds import direction_slices
 from flex_robot_sim.util.eigenproblem import eigvalsh
 from flex_robot_sim.util.settings import SimulationSettings
 
@@ -105,7 +106,10 @@ def turn_limits(arm: ArmModel, arrays: ArmArrays, settings: SimulationSettings) 
 def _first_natural_frequency(arrays, link, M, K):
     """First natural frequency [rad/s] in bending of a link; everything else is locked at zero."""
     rows = [
-        k for body in link for k in arrays.first[body] + np.arange(arrays.count[body, :2].sum())
+        arrays.first[body] + k
+        for body in link
+        for part in direction_slices(arrays, body)[:2]
+        for k in range(part.start, part.stop)
     ]
     if not rows:
         return np.inf

@@ -44,6 +44,7 @@ class ArmArrays(NamedTuple):
     home_p: Vectors3  # (i, 3)     its origin there                               [m]
     screw: Vectors6  # (i, 6)     axis (omega, v) of its joint, in body i        [-, m]
     inertia: Matrices6  # (i, 6, 6)  rigid part of body i, about its frame          [SI]
+    kind: np.ndarray  # (i,)       of the body, see body_kinds.py
     modes: np.ndarray  # (i,)       number of elastic coordinates, 0: rigid
     first: np.ndarray  # (i,)       the first of them among all coordinates
     # (i, 4)  of bending_y, bending_z, torsion, stretch, in order; tuples have a `count`, too

@@ -17,6 +17,7 @@ from flex_robot_sim.elastic.discretise import BEAM_CACHE_SIZE
 from flex_robot_sim.elastic.section import DIRECTIONS
 from flex_robot_sim.model.arguments import array_or_nan, is_known
 from flex_robot_sim.model.arm_model import ArmArrays, ArmModel, Frame, station_row
+from flex_robot_sim.model.body_kinds import body_kind
 from flex_robot_sim.model.composite_inertia import joint_pose, largest_inertias, moments_beyond
 from flex_robot_sim.model.damping import damping_matrices, elastic_inertia
 from flex_robot_sim.model.friction import friction_rows
@@ -220,6 +221,7 @@ class _Assembly:
                 for name, shape in (('home_R', (3, 3)), ('home_p', (3,)), ('screw', (6,)))
             },
             inertia=self._inertia_rows(beams),
+            kind=np.array([body_kind(beam) for beam in beams], int),
             modes=modes,
             first=first,
             **self._beam_rows(beams, n, width),

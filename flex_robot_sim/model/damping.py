@@ -19,6 +19,7 @@ import numpy as np
 
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.model.arm_model import ArmArrays
+from flex_robot_sim.model.body_kinds import direction_slices
 from flex_robot_sim.util.eigenproblem import block_diagonal
 
 MAX_DAMPED_MODES = 40  # modes with the exact ratio; higher modes are damped more
@@ -137,7 +138,7 @@ def elastic_inertia(arrays: ArmArrays) -> np.ndarray:
 def _station_motion(arrays, s, body, n):
     """Jacobian K (6, n) of a station while its beam is straight (T11)."""
     shape, slope, x = arrays.station_shape[s, :n], arrays.station_slope[s, :n], arrays.station_x[s]
-    K, (y, z, twist, stretch) = np.zeros((6, n)), _directions(arrays, body)
+    K, (y, z, twist, stretch) = np.zeros((6, n)), direction_slices(arrays, body)
     K[2, y], K[4, y] = slope[y], shape[y] - x * slope[y]
     K[1, z], K[5, z] = -slope[z], shape[z] - x * slope[z]
     K[0, twist], K[3, stretch] = shape[twist], shape[stretch]
@@ -153,7 +154,7 @@ def _rigid_part(arrays, body):
     for row, column, value in ((1, 5, -first), (2, 4, first)):
         inertia[row, column] += value
         inertia[column, row] += value
-    B, (y, z, _, stretch) = np.zeros((6, n)), _directions(arrays, body)
+    B, (y, z, _, stretch) = np.zeros((6, n)), direction_slices(arrays, body)
     B[:3] = arrays.rotary[body, :, :n]
     translation = m @ arrays.point_shape[points, :n]
     rotation = (m * x) @ arrays.point_shape[points, :n]
@@ -161,12 +162,6 @@ def _rigid_part(arrays, body):
     B[5, z], B[1, z] = translation[z], B[1, z] - rotation[z]
     B[3, stretch] = translation[stretch]
     return inertia, B
-
-
-def _directions(arrays, body):
-    """Slices of the coordinates of bending_y, bending_z, torsion and stretch."""
-    ends = np.cumsum(arrays.count[body])
-    return [slice(end - count, end) for count, end in zip(arrays.count[body], ends)]
 
 
 def _twist_transform(R, p):

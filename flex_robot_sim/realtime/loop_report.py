@@ -4,6 +4,7 @@ import numpy as np
 
 from flex_robot_sim.dynamics.monitors import make_watch
 from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.model.body_kinds import lateral_rows
 from flex_robot_sim.realtime.loop import FAILED, SimulationLoop
 from flex_robot_sim.util.settings import SimulationSettings
 
@@ -17,15 +18,10 @@ class Bending:
     def __init__(self, arm: ArmModel, settings: SimulationSettings) -> None:
         """Prepare for an ArmModel; the value of a link is that of its worst segment."""
         watch = make_watch(arm, settings)
-        arrays = arm.arrays
         self._limits = watch.bend
-        self._rows = np.zeros((2, len(watch.body), arm.size))  # v and w of each segment's tip
-        for k, (body, tip) in enumerate(zip(watch.body, watch.tip)):
-            first, (ny, nz) = arrays.first[body], arrays.count[body, :2]
-            self._rows[0, k, first : first + ny] = arrays.station_shape[tip, :ny]
-            self._rows[1, k, first + ny : first + ny + nz] = arrays.station_shape[
-                tip, ny : ny + nz
-            ]
+        # v and w of each segment's tip
+        tips = [lateral_rows(arm.arrays, body, tip) for body, tip in zip(watch.body, watch.tip)]
+        self._rows = np.array(tips).reshape(-1, 2, arm.size).transpose(1, 0, 2)
         self._links = [link for link, bodies in arm.segments.items() for _ in bodies]
         self.largest = np.zeros(len(watch.body))
 

@@ -1,0 +1,44 @@
+"""
+Kinds of bodies, and the coordinates of an elastic body by direction.
+
+A compiled function reads the data of a body as its kind requires. Code outside of `model` and
+`dynamics` does not read the numbers of shapes: it asks for the slices of the coordinates.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from flex_robot_sim.elastic.beam import Beam
+    from flex_robot_sim.model.arm_model import ArmArrays
+
+RIGID, BEAM, COMMON_BEAM = range(3)
+# number of shapes along y and z, of torsion and of stretch, their reach, and all coordinates of
+# the most common beam. The compiler unrolls loops over these constants, which halves their time.
+# They are an array, because Numba compiles a function again for a literal argument.
+COMMON_SHAPES = np.array([2, 2, 1, 0, 1, 5])
+
+
+def body_kind(beam: Beam | None) -> int:
+    """Kind of a body with this Beam; None: a rigid body."""
+    if beam is None:
+        return RIGID
+    return COMMON_BEAM if [*beam.count, beam.reach, beam.size] == COMMON_SHAPES.tolist() else BEAM
+
+
+def direction_slices(arrays: ArmArrays, body: int) -> list[slice]:
+    """Slices of bending_y, bending_z, torsion and stretch in the coordinates of one body."""
+    ends = np.cumsum(arrays.count[body])
+    return [slice(end - count, end) for count, end in zip(arrays.count[body], ends)]
+
+
+def lateral_rows(arrays: ArmArrays, body: int, station: int) -> np.ndarray:
+    """Rows (2, nq) whose products with the coordinates are the deflections v and w [m]."""
+    rows = np.zeros((2, arrays.inertia_scale.size))
+    first = arrays.first[body]
+    for row, part in zip(rows, direction_slices(arrays, body)):
+        row[first + part.start : first + part.stop] = arrays.station_shape[station, part]
+    return rows
