@@ -7,11 +7,11 @@ Time of one update of the joint controller, called from Python.
 import numpy as np
 
 import flex_robot_sim as frs
+from benchmarks.shipped_trees import shipped_trees
 from benchmarks.timing import in_turns
 from flex_robot_sim.control.controller_settings import FEED_FORWARDS, ControllerSettings
 from flex_robot_sim.control.joint_controller import JointController
 from flex_robot_sim.motion.profile_settings import ProfileSettings
-from flex_robot_sim.util.share import shipped_robots
 
 CALLS = 500  # in one measurement
 PERIOD = 1e-3  # between two joint states                                      [s]
@@ -20,7 +20,7 @@ PERIOD = 1e-3  # between two joint states                                      [
 def update_times(rounds):
     """Least and longest time [us] by robot, feed_forward, and whether the target moves."""
     updates = {}
-    for robot in shipped_robots():
+    for robot in shipped_trees():
         arm = frs.load(robot)
         for kind in FEED_FORWARDS:
             for moves in (False, True):

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 import flex_robot_sim as frs
+from benchmarks.shipped_trees import shipped_trees
 from flex_robot_sim.analysis.joint_space_inertia import joint_space_inertia
 from flex_robot_sim.control.controller_settings import ControllerSettings
 from flex_robot_sim.control.drive_servo import pass_to_drives
@@ -22,7 +23,6 @@ from flex_robot_sim.motion.limits import effort_limits, rate_limits
 from flex_robot_sim.motion.trajectory import Trajectory
 from flex_robot_sim.system.launch_arguments import SimulationArguments
 from flex_robot_sim.system.processes import BOTH
-from flex_robot_sim.util.share import shipped_robots
 
 TURN, SLIDE = 0.2, 0.05  # of the move                                       [rad, m]
 SHORTEST = 2.0  # duration of the move                                   [s]
@@ -109,7 +109,7 @@ def move_of(arm, size):
 
 def measure(quick=False):
     """Return {robot: Held}."""
-    names = ['single_link', 'dual_screw_arm'] if quick else shipped_robots()
+    names = ['single_link', 'dual_screw_arm'] if quick else shipped_trees()
     return {name: held(name, 5.0 if quick else WATCHED) for name in names}
 
 

@@ -7,11 +7,11 @@ Time of one evaluation and of one step.
 import numpy as np
 
 import flex_robot_sim as frs
+from benchmarks.shipped_trees import shipped_trees
 from benchmarks.timing import holding_gains, in_turns, median_ratio
 from flex_robot_sim.dynamics.forward_dynamics import forward_dynamics
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.model.arm_model import make_workspace
-from flex_robot_sim.util.share import shipped_robots
 
 CALLS = 500  # in one measurement
 QUERIES = ('pose', 'twist', 'jacobian', 'mass_matrix')
@@ -28,7 +28,7 @@ def repeat_forward_dynamics(arm, q, qd, effort, work, qdd, calls):
 def step_times(rounds):
     """Time of one step of the default scheme [us], by shipped robot, held at its zero pose."""
     simulations = {}
-    for name in shipped_robots():
+    for name in shipped_trees():
         simulation = frs.Simulation(frs.load(name))
         simulation.hold(np.zeros(simulation.effort.size), *holding_gains(simulation.arm))
         simulations[name] = simulation

@@ -45,7 +45,7 @@ def mass_matrix(arm: ArmModel, q: ArrayLike) -> np.ndarray:
         M = frs.mass_matrix(arm, np.zeros(arm.nq))
         assert np.allclose(M, M.T) and np.linalg.eigvalsh(M).min() > 0
     """
-    expect_arm(arm)
+    expect_arm(arm, closed_loops=True)
     q = sized('q', q, arm.coordinate_names)
     M = np.zeros((q.size, q.size))
     with borrowed(arm) as scratch:
@@ -66,7 +66,7 @@ def nonlinear_effects(arm: ArmModel, q: ArrayLike, v: ArrayLike | None = None) -
         h = frs.nonlinear_effects(arm, np.full(arm.nq, 0.1), np.ones(arm.nv))
         assert h.shape == (arm.nv,)
     """
-    expect_arm(arm)
+    expect_arm(arm, closed_loops=True)
     q = one_per_name('q', q, arm.coordinate_names)
     v = one_per_name('v', v, arm.coordinate_names)
     force = np.zeros(q.size)
@@ -190,7 +190,7 @@ def actuated_coordinates(arm: ArmModel) -> np.ndarray:
         arm = frs.load('two_link')
         S = np.eye(arm.nv)[:, frs.actuated_coordinates(arm)]    # M a + h + s = S u
     """
-    expect_arm(arm)
+    expect_arm(arm, closed_loops=True)
     return arm.motor_q
 
 

@@ -76,7 +76,7 @@ def pose(
         middle = frs.pose(arm, np.zeros(arm.nq), link='forearm', station=0.2)
         assert tool[:3, 3].shape == (3,)
     """
-    expect_arm(arm)
+    expect_arm(arm, closed_loops=True)
     q = sized('q', q, arm.coordinate_names)
     T = np.empty((4, 4))
     with _workspace(arm, work) as scratch:
@@ -110,7 +110,7 @@ def jacobian(
         v = np.ones(arm.nv)
         assert np.allclose(J @ v, frs.twist(arm, np.zeros(arm.nq), v, representation='mixed'))
     """
-    expect_arm(arm)
+    expect_arm(arm, closed_loops=True)
     q = sized('q', q, arm.coordinate_names)
     number = representation_number(representation)
     columns = np.zeros((q.size, 6))
@@ -148,7 +148,7 @@ def twist(
         V = frs.twist(arm, np.zeros(arm.nq), np.ones(arm.nv), representation='mixed')
         speed = np.linalg.norm(V[3:])
     """
-    expect_arm(arm)
+    expect_arm(arm, closed_loops=True)
     q, v = sized('q', q, arm.coordinate_names), sized('v', v, arm.coordinate_names)
     number, V = representation_number(representation), np.empty(6)
     with _workspace(arm, work) as scratch:

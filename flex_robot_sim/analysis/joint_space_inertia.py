@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from flex_robot_sim.dynamics.forward_dynamics import inverse_dynamics
+from flex_robot_sim.model.arguments import refuse_closed_loops
 from flex_robot_sim.model.arm_model import ArmModel, make_workspace
 
 DEFAULT_POSE_COUNT = 24  # poses in addition to the middle of the range
@@ -27,6 +28,7 @@ class JointSpaceInertia(NamedTuple):
 
 def joint_space_inertia(arm: ArmModel) -> JointSpaceInertia:
     """Return the JointSpaceInertia over the range of an ArmModel."""
+    refuse_closed_loops(arm)
     inertias = [np.diag(rigid_inertia(arm, pose)) for pose in poses_within(arm)]
     return JointSpaceInertia(np.min(inertias, axis=0), np.max(inertias, axis=0))
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from flex_robot_sim.description import xacro_file
 from flex_robot_sim.description.bodies import check_bodies
+from flex_robot_sim.description.constraint import check_constraints, warn_of_foreign_loops
 from flex_robot_sim.description.document import Document, read_file
 from flex_robot_sim.description.flexibility import add_flexibility
 from flex_robot_sim.description.robot import RobotDescription
@@ -120,9 +121,11 @@ def with_tool(description: RobotDescription, tool: str) -> RobotDescription:
 
 
 def _read(document):
-    name, links, joints, flexibility = read_robot(document)
+    name, links, joints, constraints, flexibility = read_robot(document)
     add_flexibility(document, flexibility, links, joints)
     ordered_links, ordered_joints = order(document, links, joints)
+    check_constraints(document, constraints.values(), links, ordered_joints)
+    warn_of_foreign_loops(document)
     check_bodies(document, ordered_links, ordered_joints, flexibility is not None)
     return RobotDescription(
         name,
@@ -131,6 +134,7 @@ def _read(document):
         tuple(ordered_joints),
         tuple(document.warnings),
         document.text,
+        constraints=tuple(constraints.values()),
     )
 
 

@@ -33,7 +33,7 @@ def expect_valid_parts(text: str) -> None:
     """Raise SettingError if links and joints of a text are unusable; they may lack parents."""
     document = Document(TEXT_SOURCE, text.encode())
     try:
-        _, links, joints, flexibility = read_robot(document)
+        _, links, joints, _, flexibility = read_robot(document)
         add_flexibility(document, flexibility, links, joints)
     except DescriptionError as error:
         raise SettingError(_about_arguments(error)) from None

@@ -50,8 +50,10 @@ def add_flexibility(
             items[name] = add(document, child, values, items[name], items)
     _check_size(document, element, links)
     for joint in joints.values():
-        if joint.parent in links and links[joint.parent].beam is not None:
-            _check_station(document, links[joint.parent], joint)
+        if joint.parent in links:
+            check_station(
+                document, links[joint.parent], f'joint "{joint.name}"', joint.position, joint.line
+            )
 
 
 def _check_size(document, element, links):
@@ -209,21 +211,26 @@ def _check_hysteresis(document, element, values, joint):
         )
 
 
-def _check_station(document, link, joint):
+def check_station(
+    document: Document, link: Link, what: str, position: np.ndarray, line: int
+) -> None:
+    """Raise DescriptionError if something at a position (3,) [m] is beyond an end of the beam."""
+    if link.beam is None:
+        return
     length = link.beam.length
-    along, *transverse = link.beam.axes.T @ joint.position
+    along, *transverse = link.beam.axes.T @ position
     if not -STATION_TOLERANCE * length <= along <= (1 + STATION_TOLERANCE) * length:
         raise document.error_at(
-            joint.line,
-            f'joint "{joint.name}" would ride at {along:.4g} m on the beam of link '
+            line,
+            f'{what} would ride at {along:.4g} m on the beam of link '
             f'"{link.name}", which ends at {length:.4g} m',
             'Move its <origin> between the ends of the beam, or correct the end of the beam',
         )
     lateral = float(np.hypot(*transverse))
     if lateral > MAX_LATERAL_DISTANCE * length:
         document.warn(
-            joint.line,
-            f'joint "{joint.name}" rides {lateral:.4g} m beside the beam of link '
+            line,
+            f'{what} rides {lateral:.4g} m beside the beam of link '
             f'"{link.name}", which is {length:.4g} m long',
             'Check its <origin> [m] and the end of the beam [m]',
         )

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from flex_robot_sim.description.constraint import Constraint
 from flex_robot_sim.description.links import ElasticBeam, Joint, Link
 from flex_robot_sim.description.tool import ToolChoice, choose_tool
 from flex_robot_sim.util.read_only import make_read_only
@@ -33,9 +34,10 @@ class RobotDescription(Serializable):
     warnings: tuple[str, ...] = field(default=())  # lines `file:line: what. what to do.`
     text: str = field(default='', repr=False)  # the URDF that was read, xacro expanded
     requested_tool: str = ''  # link that you choose as the tool; '': see tool.py
+    constraints: tuple[Constraint, ...] = ()  # closed loops
 
     def __post_init__(self) -> None:
-        make_read_only((self.links, self.joints))
+        make_read_only((self.links, self.joints, self.constraints))
 
     def __setstate__(self, state: Any) -> None:
         super().__setstate__(state)
@@ -75,6 +77,7 @@ class RobotDescription(Serializable):
         rows = [
             ('moving joints', moving),
             ('held joints', held),
+            ('closed loops', [one.name for one in self.constraints]),
             ('flexible links', [link.name for link in self.links if link.beam is not None]),
             ('links', [link.name for link in self.links]),
         ]

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from flex_robot_sim.description import words
+from flex_robot_sim.description.constraint import Constraint
 from flex_robot_sim.description.document import Document, XmlElement
 from flex_robot_sim.description.joint_types import JOINT_TYPES
 from flex_robot_sim.description.links import Inertial, Joint, JointFriction, Link
@@ -19,7 +20,16 @@ from flex_robot_sim.description.urdf_version import (
 )
 from flex_robot_sim.description.values import MAX_VALUE, only, read_attributes, read_children
 
+CONSTRAINT_AXES = {
+    'fixed': (),
+    'spherical': (),
+    'distance': (),
+    'prismatic': ('parent_axis',),
+    'revolute': ('parent_axis', 'child_axis'),
+    'universal': ('parent_axis', 'child_axis'),
+}
 MOTOR_LIMITS = 'effort', 'velocity', 'acceleration', 'deceleration', 'jerk'
+ORIGINS = 'origin', 'parent_origin', 'child_origin'
 FULL_TURN_RAD = 6.3  # larger angles of an origin are probably degrees
 
 _ORIENTATION = re.compile('quat|rot|orient|euler|wxyz', re.IGNORECASE)
@@ -27,11 +37,12 @@ _ORIENTATION = re.compile('quat|rot|orient|euler|wxyz', re.IGNORECASE)
 
 def read_robot(
     document: Document,
-) -> tuple[str, dict[str, Link], dict[str, Joint], XmlElement | None]:
+) -> tuple[str, dict[str, Link], dict[str, Joint], dict[str, Constraint], XmlElement | None]:
     """
-    Return links and joints of the document, not yet checked against each other.
+    Return links, joints and constraints of the document, not yet checked against each other.
 
-    :returns: name of the robot, {name: Link}, {name: Joint}, the <flexibility> element or None.
+    :returns: name of the robot, {name: Link}, {name: Joint}, {name: Constraint}, the
+        <flexibility> element or None.
     """
     root = document.root
     if root.tag != 'robot':
@@ -47,7 +58,8 @@ def read_robot(
     joints = _by_name(document, children['joint'], _read_joint)
     if not links:
         raise document.error(root, 'the robot has no links', 'Give it at least one <link>')
-    return name, links, joints, only(document, children, 'flexibility')
+    constraints = _by_name(document, children['constraint'], _read_constraint)
+    return name, links, joints, constraints, only(document, children, 'flexibility')
 
 
 def _by_name(document, elements, read):
@@ -84,10 +96,10 @@ def _read_attributes(document, element, tag):
     if tag == 'axis' and not (element.get('rpy') or '').strip('0. '):
         passed_over = ('rpy',)  # some robots in use have rpy="0 0 0"
     for name in element.attrib:
-        if tag == 'origin' and name != 'quat_xyzw' and _ORIENTATION.search(name):
+        if tag in ORIGINS and name != 'quat_xyzw' and _ORIENTATION.search(name):
             raise document.error(
                 element,
-                f'unknown attribute "{name}" of <origin>',
+                f'unknown attribute "{name}" of <{tag}>',
                 'Write rpy="roll pitch yaw" [rad]',
             )
     values = read_attributes(
@@ -97,7 +109,7 @@ def _read_attributes(document, element, tag):
         words.URDF_UNKNOWN_ATTRIBUTE.get(tag, 'nothing'),
         passed_over,
     )
-    if tag == 'origin':
+    if tag in ORIGINS:
         _check_orientation(document, element, values)
     return values
 
@@ -114,12 +126,12 @@ def _check_orientation(document, element, values):
     """Refuse a quaternion that other tools ignore or contradict; warn of probable degrees."""
     quaternion = values['quat_xyzw']
     if quaternion is not None and 'rpy' in element.attrib:
-        raise document.error(element, '<origin> has rpy and quat_xyzw', 'Keep one of them')
+        raise document.error(element, f'<{element.tag}> has rpy and quat_xyzw', 'Keep one of them')
     if quaternion is not None and version_of(document.root) < WITH_QUATERNIONS:
         rpy = roll_pitch_yaw(turned_by_quaternion(quaternion)) + 0.0
         raise document.error(
             element,
-            'other tools ignore quat_xyzw of <origin> in a file of version 1.0',
+            f'other tools ignore quat_xyzw of <{element.tag}> in a file of version 1.0',
             f'Write rpy="{" ".join(f"{angle:.10g}" for angle in rpy)}" [rad] in its place, or '
             'version="1.1" in <robot>',
         )
@@ -209,6 +221,52 @@ def _read_joint(document, element):
         **_read_mimic(document, element, name, kind, parts['mimic']),
         **_read_limits(document, element, name, kind, parts['limit'], parts['mimic']),
         friction=_read_friction(parts['dynamics']),
+    )
+
+
+def _read_constraint(document, element):
+    values = _read_attributes(document, element, 'constraint')
+    name, kind = values['name'], values['type']
+    children = read_children(document, element, words.URDF['constraint'].children)
+    parts = {tag: _read_element(document, children, tag) for tag in children}
+    for tag in ('parent', 'child'):
+        if parts[tag] is None:
+            raise document.error(
+                element, f'constraint "{name}" has no <{tag}>', f'Add <{tag} link="..."/>'
+            )
+    axes = [tag for tag in ('parent_axis', 'child_axis') if parts[tag] is not None]
+    needed = CONSTRAINT_AXES[kind]
+    for tag in needed:
+        if tag not in axes:
+            raise document.error(
+                element, f'{kind} constraint "{name}" has no <{tag}>', f'Add <{tag} xyz="..."/>'
+            )
+    for tag in axes:
+        if tag not in needed:
+            raise document.error(
+                element,
+                f'{kind} constraint "{name}" has a <{tag}>, which it does not use',
+                'Remove it, or choose another type',
+            )
+    if (kind == 'distance') != (values['length'] is not None):
+        verb = 'no' if kind == 'distance' else 'a'
+        remedy = 'Give length [m]' if kind == 'distance' else 'Remove length'
+        raise document.error(element, f'{kind} constraint "{name}" has {verb} length', remedy)
+    frames = [_pose(parts[tag]) for tag in ('parent_origin', 'child_origin')]
+    directions = [
+        np.array((parts[tag] or {'xyz': (1.0, 0.0, 0.0)})['xyz'])
+        for tag in ('parent_axis', 'child_axis')
+    ]
+    return Constraint(
+        name,
+        document.line(element),
+        kind,
+        parts['parent']['link'],
+        parts['child']['link'],
+        *frames[0],
+        *frames[1],
+        *directions,
+        values['length'] or 0.0,
     )
 
 

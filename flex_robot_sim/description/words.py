@@ -16,6 +16,7 @@ REQUIRED = object()
 MAX_SLIP_ELEMENTS = 4  # of a gear
 MAX_ENCODER_DELAY_S = 1.0
 _VECTOR_ZERO = (0.0, 0.0, 0.0)
+CONSTRAINT_TYPES = ('fixed', 'revolute', 'spherical', 'universal', 'prismatic', 'distance')
 
 
 class Attribute(NamedTuple):
@@ -370,6 +371,19 @@ def _product(axes):
     )
 
 
+_POSE = {
+    'xyz': Attribute('vector', 'm', _VECTOR_ZERO, 'position'),
+    'rpy': Attribute('vector', 'rad', _VECTOR_ZERO, 'roll, pitch, yaw about fixed axes'),
+    'quat_xyzw': Attribute(
+        'quaternion', '', None, 'instead of rpy, from version 1.1 on: x, y, z, w'
+    ),
+}
+
+
+def _constraint_axis(meaning):
+    return {'xyz': Attribute('axis', '', (1.0, 0.0, 0.0), meaning)}
+
+
 URDF = {
     'robot': Element(
         'the document',
@@ -377,7 +391,7 @@ URDF = {
             'name': Attribute('name', '', 'robot', 'name of the robot'),
             'version': Attribute('name', '', '1.0', 'of URDF: `1.0`, `1.1` or `1.2`'),
         },
-        ('link', 'joint', 'flexibility'),
+        ('link', 'joint', 'constraint', 'flexibility'),
     ),
     'link': Element(
         'one body', {'name': _name('name of the link in joints and topics')}, ('inertial',)
@@ -402,14 +416,7 @@ URDF = {
         },
     ),
     'origin': Element(
-        'a pose: of the inertial in the link frame, of the joint in the frame of its parent',
-        {
-            'xyz': Attribute('vector', 'm', _VECTOR_ZERO, 'position'),
-            'rpy': Attribute('vector', 'rad', _VECTOR_ZERO, 'roll, pitch, yaw about fixed axes'),
-            'quat_xyzw': Attribute(
-                'quaternion', '', None, 'instead of rpy, from version 1.1 on: x, y, z, w'
-            ),
-        },
+        'a pose: of the inertial in the link frame, of the joint in the frame of its parent', _POSE
     ),
     'joint': Element(
         'connects two links',
@@ -468,6 +475,34 @@ URDF = {
             'offset': _number('rad or m', 0.0, 'position at which the joint is held'),
         },
     ),
+    'constraint': Element(
+        'closes a loop: a connection of two links in addition to the joints; other tools ignore '
+        'it',
+        {
+            'name': _name('name of the constraint in messages and results'),
+            'type': Attribute(
+                'choice',
+                '',
+                REQUIRED,
+                '`fixed`, `revolute`, `spherical`, `universal`, `prismatic` or `distance`',
+                choices=CONSTRAINT_TYPES,
+            ),
+            'length': _positive(
+                'm', None, 'of a `distance`, between the origins of the two frames'
+            ),
+        },
+        ('parent', 'parent_origin', 'parent_axis', 'child', 'child_origin', 'child_axis'),
+    ),
+    'parent_origin': Element('the frame of the constraint in the parent link', _POSE),
+    'child_origin': Element('the frame of the constraint in the child link', _POSE),
+    'parent_axis': Element(
+        'axis of a revolute, prismatic or universal constraint on the parent',
+        _constraint_axis('direction, in the frame of parent_origin'),
+    ),
+    'child_axis': Element(
+        'axis on the child: along parent_axis if revolute, normal to it if universal',
+        _constraint_axis('direction, in the frame of child_origin'),
+    ),
 }
 
 URDF_PASSED_OVER = {
@@ -493,6 +528,11 @@ URDF_PASSED_OVER = {
 URDF_UNKNOWN_ATTRIBUTE = {
     'origin': 'error',
     'axis': 'error',
+    'constraint': 'error',
+    'parent_origin': 'error',
+    'child_origin': 'error',
+    'parent_axis': 'error',
+    'child_axis': 'error',
     'mass': 'warning',
     'inertia': 'warning',
     'limit': 'warning',

@@ -42,7 +42,7 @@ def display_description(arm: ArmModel, keep_straight: bool = False) -> str:
     """Return its text; `keep_straight`: with the rigid visuals of flexible links."""
     document = Document(arm.description.source, arm.description.text.encode())
     root = document.root
-    for element in root.findall('flexibility'):
+    for element in [*root.findall('flexibility'), *root.findall('constraint')]:
         root.remove(element)
     joints, links = _by_name(root, 'joint'), _by_name(root, 'link')
     _move_joints(joints, arm)

@@ -43,6 +43,8 @@ def refine_dynamics(arm, q, qd, effort, h, guess, work, qdd):
 
     If the slopes of the joint laws have changed, the system is factored again. Arguments
     are those of `implicit_dynamics`.
+
+    :returns: whether it was.
     """
     old_inertia, residual = work.cg_vectors[1], work.cg_vectors[2]
     for k in range(arm.inertia_scale.size - arm.shared.shape[0]):
@@ -51,7 +53,7 @@ def refine_dynamics(arm, q, qd, effort, h, guess, work, qdd):
     for k in range(arm.inertia_scale.size - arm.shared.shape[0]):
         if work.added_inertia[k] != old_inertia[k]:
             solve_dynamics(arm, q, qd, effort, h, guess, work, qdd)
-            return
+            return True
     inverse_dynamics(arm, q, qd, guess, work, residual)
     for k in range(qdd.size):
         residual[k] = work.force[k] - residual[k]
@@ -70,6 +72,7 @@ def refine_dynamics(arm, q, qd, effort, h, guess, work, qdd):
     solve_with_factors(arm, residual, work, qdd)
     for k in range(qdd.size):
         qdd[k] += guess[k]
+    return False
 
 
 @compiled

@@ -1,5 +1,7 @@
 """Queries at an instant of a motion: accelerations and motor efforts, with the present inputs."""
 
+from flex_robot_sim.dynamics.constraints.instant import constrain_accelerations
+from flex_robot_sim.dynamics.factor_reuse import solve_dynamics
 from flex_robot_sim.dynamics.forces import store_joint_forces
 from flex_robot_sim.dynamics.forward_dynamics import implicit_dynamics
 from flex_robot_sim.dynamics.joint_laws import motor_force
@@ -29,7 +31,11 @@ def set_instant_accelerations(arm, loads, q, qd, effort, is_sticky, work, rates,
     set_loads(arm, loads, q, work)
     for _ in range(iterations):
         set_copy(qdd, rates)
-        implicit_dynamics(arm, q, qd, effort, h, rates, work, qdd)
+        if arm.constraint_kind.size > 0:
+            solve_dynamics(arm, q, qd, effort, h, rates, work, qdd)
+            constrain_accelerations(arm, work, qdd)
+        else:
+            implicit_dynamics(arm, q, qd, effort, h, rates, work, qdd)
         for k in range(q.size):
             rates[k] = qd[k] + 0.5 * FRICTION_PROBE_STEP_S * (qdd[k] - rates[k])
         store_joint_forces(arm, rates, work)

@@ -14,6 +14,13 @@ Orders and stability: Hairer, Lubich & Wanner, Geometric Numerical Integration (
 from math import inf, isfinite, sqrt
 
 from flex_robot_sim.dynamics.arm_state import RK4, SEMI_IMPLICIT_EULER
+from flex_robot_sim.dynamics.constraints.solution import (
+    add_response,
+    close_rates,
+    close_step,
+    correct_gaps,
+    factor_constraints,
+)
 from flex_robot_sim.dynamics.coordinates import integrate
 from flex_robot_sim.dynamics.coupled_damping import apply_coupled_damping
 from flex_robot_sim.dynamics.energy import set_energies
@@ -156,7 +163,7 @@ def midpoint_step(arm, loads, settings, state, step, watch, work):
     new_qd = stage[8]
     remaining, substep, evaluations, last_substep = h, h, 0, work.step[0]
     is_prescribed = is_coupled = False
-    has_memory = work.slip.size > 0
+    has_memory, has_loops = work.slip.size > 0, arm.constraint_kind.size > 0
     for j in range(arm.motor.size):
         is_prescribed = is_prescribed or work.prescribed[j] != 0.0
     while remaining > 0.0:
@@ -166,6 +173,7 @@ def midpoint_step(arm, loads, settings, state, step, watch, work):
             if substep == last_substep:  # extrapolate the acceleration
                 qdd[k] += qdd[k] - work.last[k]
         old_change, converged, is_close, count, cg_iterations = inf, False, False, 0, 0
+        work.constraint_force[:] = 0.0
         while not converged and count < MAX_ITERATIONS:
             for k in range(q.size):
                 guess[k] = qdd[k]
@@ -175,12 +183,21 @@ def midpoint_step(arm, loads, settings, state, step, watch, work):
                 store_joint_forces(arm, mid_qd, work)
             work.relaxation[0] = 1.0 if count < UNRELAXED_ITERATIONS else 0.25 * work.relaxation[0]
             set_loads(arm, loads, mid_q, work)
-            if count == 0 or is_prescribed or not is_close:
+            is_factored = count == 0 or is_prescribed or not is_close
+            if is_factored:
                 solve_dynamics(arm, mid_q, mid_qd, effort, substep, guess, work, qdd)
             else:
-                refine_dynamics(arm, mid_q, mid_qd, effort, substep, guess, work, qdd)
+                is_factored = refine_dynamics(
+                    arm, mid_q, mid_qd, effort, substep, guess, work, qdd
+                )
+            if has_loops:
+                if is_factored:
+                    factor_constraints(arm, work)
+                add_response(arm, work.constraint_force, work, qdd)
             if is_coupled:
                 cg_iterations += apply_coupled_damping(arm, substep, guess, work, qdd)
+            if has_loops:
+                correct_gaps(arm, q, qd, substep, work, new_q, qdd)
             count += 1
             change = magnitude = 0.0
             for k in range(q.size):
@@ -210,6 +227,8 @@ def midpoint_step(arm, loads, settings, state, step, watch, work):
                 break
         evaluations += count + cg_iterations // CG_ITERATIONS_PER_EVALUATION
         work.step[3] = count
+        if has_loops:
+            converged &= close_step(arm, q, qd, substep, work, new_q, qdd)
         for k in range(q.size):
             mid_qd[k] = qd[k] + 0.5 * substep * qdd[k]
             new_qd[k] = qd[k] + substep * qdd[k]
@@ -220,6 +239,8 @@ def midpoint_step(arm, loads, settings, state, step, watch, work):
         add_powers(arm, mid_q, mid_qd, qdd, effort, substep, substep, work, flow)
         if has_memory:
             flow[1] += slip_until_end(arm, mid_qd, qdd, substep, work)
+        if has_loops:
+            converged &= close_rates(arm, new_q, new_qd, work)
         set_energies(arm, new_q, new_qd, work, work.energy)
         kinetic = work.energy[0]
         energy = kinetic + work.energy[1] + work.energy[2]

@@ -55,13 +55,16 @@ class LoadArrays(NamedTuple):
     moment: np.ndarray  # (k, 3)  in the same frame as the force                        [N m]
 
 
-def make_loads(model: ArmModel, pushes: Iterable[Push] = ()) -> LoadArrays:
+def make_loads(
+    model: ArmModel, pushes: Iterable[Push] = (), *, closed_loops: bool = False
+) -> LoadArrays:
     """
     Return the LoadArrays of pushes at an ArmModel.
 
     :param pushes: [Push]; loads on the fixed base have no effect and are left out.
+    :param closed_loops: whether the caller can handle an arm with constraints.
     """
-    expect_arm(model)
+    expect_arm(model, closed_loops=closed_loops)
     if isinstance(pushes, tuple) and not pushes:
         return NO_LOADS
     rows, checked = [], _checked_pushes(pushes)

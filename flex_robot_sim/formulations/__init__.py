@@ -63,7 +63,11 @@ def make(name: str, arm: ArmModel, **options: Any) -> Formulation:
     :param options: keyword arguments of `make` in its module.
     :raises SettingError: if there is no such formulation or it does not support the arm.
     """
-    return _module(name).make(arm, **options)
+    from flex_robot_sim.model.arguments import refuse_closed_loops  # slow to import
+
+    module = _module(name)
+    refuse_closed_loops(arm)
+    return module.make(arm, **options)
 
 
 def paper_options(name: str) -> dict[str, Any]:

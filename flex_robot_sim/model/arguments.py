@@ -15,11 +15,26 @@ from flex_robot_sim.util.settings import SimulationSettings
 MAX_WHOLE = 2**53  # larger integers are not exact as a float
 
 
-def expect_arm(arm: object) -> None:
-    """Raise SettingError for anything but an ArmModel, such as the name of a robot."""
+def expect_arm(arm: object, *, closed_loops: bool = False) -> None:
+    """
+    Raise SettingError for anything but an ArmModel, such as the name of a robot.
+
+    :param closed_loops: whether the caller can handle an arm with constraints.
+    """
     if not isinstance(arm, ArmModel):
         raise SettingError(
             f'{shortened(repr(arm), 60)} is no arm: load one by flex_robot_sim.load(robot)'
+        )
+    if not closed_loops:
+        refuse_closed_loops(arm)
+
+
+def refuse_closed_loops(arm: ArmModel) -> None:
+    """Raise SettingError for an arm with constraints, in everything that needs a tree."""
+    if arm.closed_loops:
+        raise SettingError(
+            f'"{arm.description.name}" has the closed loop "{next(iter(arm.closed_loops))}", and '
+            'this works on trees only: use Simulation, or remove <constraint> from the robot'
         )
 
 
@@ -112,7 +127,7 @@ def _wrong_numbers(name, names):
 
 def checked_coordinates(model: ArmModel, **values: ArrayLike | None) -> list[np.ndarray]:
     """Return new arrays of one finite number per coordinate of an ArmModel; None: zeros."""
-    expect_arm(model)
+    expect_arm(model, closed_loops=True)
     return [
         np.zeros(model.size) if array is None else checked(name, array, model.coordinate_names)
         for name, array in values.items()
@@ -135,7 +150,7 @@ def joints_or_coordinates(arm: ArmModel, name: str, values: ArrayLike) -> np.nda
 
 def checked_states(arm: ArmModel, name: str, values: ArrayLike) -> np.ndarray:
     """Return an array of one finite number per coordinate, or of rows of them, (..., nq)."""
-    expect_arm(arm)
+    expect_arm(arm, closed_loops=True)
     array = array_or_nan(values)
     if array.ndim not in (1, 2) or array.shape[-1] != arm.size or not np.isfinite(array).all():
         raise SettingError(

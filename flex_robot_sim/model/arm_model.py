@@ -29,6 +29,7 @@ from flex_robot_sim.util.serialization import Serializable
 from flex_robot_sim.util.summary import SummaryRows, counted, listed, numbers, summarized
 
 if TYPE_CHECKING:
+    from flex_robot_sim.description.constraint import Constraint
     from flex_robot_sim.description.robot import RobotDescription
     from flex_robot_sim.elastic.beam import Beam
 
@@ -82,6 +83,12 @@ class ArmArrays(NamedTuple):
     stop_depth: np.ndarray  # (j,)       penetration with full damping                 [rad, m]
     inertia_scale: np.ndarray  # (n,)       typical inertia of each coordinate         [kg m2, kg]
     base_acceleration: Vectors6  # (6,)      acceleration of the base, equivalent to gravity
+    # rows of closed loops, c, see constraint_rows.py
+    constraint_kind: np.ndarray  # (c,)
+    constraint_body: np.ndarray  # (c, 2)    bodies of parent and child, -1 for the fixed base
+    constraint_point: np.ndarray  # (c, 2, 3) origins of the frames in these bodies          [m]
+    constraint_axis: np.ndarray  # (c, 2, 3) unit vectors in these bodies
+    constraint_length: np.ndarray  # (c,)      of a distance                                 [m]
 
 
 @pass_by_pointer
@@ -146,6 +153,13 @@ class Workspace(NamedTuple):
     prescribed_effort: np.ndarray  # (j,)    for this motion, in addition to `effort`      [N m, N]
     servo_stiffness: np.ndarray  # (j,)      0: the servo is off                          [N m/rad]
     servo_damping: np.ndarray  # (j,)                                                  [N m s/rad]
+    constraint_jacobian: np.ndarray  # (c, n)     W: rates of the gaps by coordinate (T71)
+    constraint_response: np.ndarray  # (c, n)     X = A^-1 W^T: accelerations by force (T72)
+    constraint_matrix: np.ndarray  # (2, c, c)  W X, scaled to a unit diagonal; its factor
+    constraint_scale: np.ndarray  # (c,)       of this matrix
+    constraint_force: np.ndarray  # (c,)       of each row, as last solved           [N, N m]
+    constraint_gap: np.ndarray  # (c,)       of each row                                [m, -]
+    constraint_vectors: np.ndarray  # (3, c)     temporaries of the solution
     child_R: Matrices3  # (3, 3) and so on: temporaries of single functions
     child_p: Vectors3
     parent_motion: Vectors6
@@ -168,6 +182,15 @@ class Frame(NamedTuple):
     body: int
     R: np.ndarray  # (3, 3)  rotation in the frame of the body
     p: np.ndarray  # (3,)    origin there                                      [m]
+
+
+class ClosedLoop(NamedTuple):
+    """A constraint of the description, and its frames on the bodies of an arm."""
+
+    constraint: Constraint
+    rows: slice  # among all rows of constraints
+    parent: Frame
+    child: Frame
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,6 +236,7 @@ class ArmModel(Serializable):
     coupling: str = 'shortening'
     beams: dict[int, Beam] = field(default_factory=dict)  # by body
     payloads: tuple[Payload, ...] = ()  # rigid bodies that `with_payload` added
+    closed_loops: dict[str, ClosedLoop] = field(default_factory=dict)  # by constraint
 
     def __post_init__(self) -> None:
         # an arm is shared by simulations, processes and caches; compiled code reads it by pointer
@@ -221,7 +245,9 @@ class ArmModel(Serializable):
     def __setstate__(self, state: Any) -> None:
         super().__setstate__(state)
         self.__post_init__()
-        make_read_only((self.frames, self.carried_bodies, self.beams, self.payloads))
+        make_read_only(
+            (self.frames, self.carried_bodies, self.beams, self.payloads, self.closed_loops)
+        )
 
     @property
     def tool(self) -> str:
@@ -304,6 +330,7 @@ class ArmModel(Serializable):
             ('joints', self.joint_names),
             ('flexible joints', self.motor_names),
             ('flexible links', flexible),
+            ('closed loops', self.closed_loops),
             ('links', self.frames),
         ]
         heading = (
@@ -341,6 +368,7 @@ def make_workspace(arm: ArmArrays, *, elements: int = 0) -> Workspace:
             arm.inertia_scale.size,
             arm.shared.shape[1],
             elements,
+            arm.constraint_kind.size,
         ),
     )
     work.effort_limit[:] = work.rate_limit[:] = np.inf
@@ -349,8 +377,8 @@ def make_workspace(arm: ArmArrays, *, elements: int = 0) -> Workspace:
 
 
 @lru_cache(maxsize=64)
-def _shapes(i, n, s, j, total, shared, elements):
-    """Shapes of a Workspace; n modes per body of i, and `shared` dampers between bodies."""
+def _shapes(i, n, s, j, total, shared, elements, c):
+    """Shapes of a Workspace; n modes per body of i, `shared` dampers between bodies, c rows."""
     shapes = {
         'shared': (shared,),
         'cg_vectors': (4, total),
@@ -402,6 +430,13 @@ def _shapes(i, n, s, j, total, shared, elements):
         'target_rate': (j,),
         'servo_stiffness': (j,),
         'servo_damping': (j,),
+        'constraint_jacobian': (c, total),
+        'constraint_response': (c, total),
+        'constraint_matrix': (2, c, c),
+        'constraint_scale': (c,),
+        'constraint_force': (c,),
+        'constraint_gap': (c,),
+        'constraint_vectors': (3, c),
         'child_R': (3, 3),
         'child_p': (3,),
         'parent_motion': (6,),

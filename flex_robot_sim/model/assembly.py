@@ -16,9 +16,10 @@ from flex_robot_sim.elastic import SETBACK_POINTS, Load, Section, cut_beam
 from flex_robot_sim.elastic.discretise import BEAM_CACHE_SIZE
 from flex_robot_sim.elastic.section import DIRECTIONS
 from flex_robot_sim.model.arguments import array_or_nan, is_known
-from flex_robot_sim.model.arm_model import ArmArrays, ArmModel, Frame, station_row
+from flex_robot_sim.model.arm_model import ArmArrays, ArmModel, ClosedLoop, Frame, station_row
 from flex_robot_sim.model.body_kinds import body_kind
 from flex_robot_sim.model.composite_inertia import joint_pose, largest_inertias, moments_beyond
+from flex_robot_sim.model.constraint_rows import constraint_rows, row_arrays
 from flex_robot_sim.model.damping import damping_matrices, elastic_inertia
 from flex_robot_sim.model.friction import friction_rows
 from flex_robot_sim.model.mass_points import MAX_REDUCIBLE_POINTS, MassPoints, reduced_points
@@ -111,12 +112,15 @@ class _Assembly:
         parent_joints = dict(zip(description.links[1:], description.joints))
         for link in description.links:
             self._add_link(link, parent_joints.get(link))
+        self.closed_loops = {}
+        for constraint in description.constraints:
+            self._add_constraint(constraint)
 
     def _add_link(self, link, joint):
         if joint is None:
             attachment, R, p, joint_row, screw = (-1, -1), np.eye(3), np.zeros(3), -1, np.zeros(6)
         else:
-            attachment, R, p = self._attachment(joint)
+            attachment, R, p = self._attachment(joint.parent, joint.rotation, joint.position)
             joint_row = self.joints.index(joint) if joint.moves else -1
             screw = joint.screw if joint.moves else np.zeros(6)
             if joint.held_at is not None:
@@ -139,20 +143,35 @@ class _Assembly:
         if joint is not None:
             self.carried_bodies[joint.name] = (body, self.frames[link.name])
 
-    def _attachment(self, joint):
-        """Body and station that the joint is attached to, and the pose of its frame there."""
-        parent = self.description.link(joint.parent)
-        if parent.beam is None:
-            frame = self.frames[joint.parent]
-            return (frame.body, -1), frame.R @ joint.rotation, frame.R @ joint.position + frame.p
-        beam = parent.beam
-        x = min(max(beam.station(joint.position), 0.0), beam.length)
-        bodies, segment_length = self.segments[joint.parent], beam.length / beam.segments
+    def _attachment(self, name, rotation, position):
+        """Body and station that a frame in a link is attached to, and the pose of the frame."""
+        beam = self.description.link(name).beam
+        if beam is None:
+            frame = self.frames[name]
+            return (frame.body, -1), frame.R @ rotation, frame.R @ position + frame.p
+        x = min(max(beam.station(position), 0.0), beam.length)
+        bodies, segment_length = self.segments[name], beam.length / beam.segments
         segment = min(int(x / segment_length * (1 + 1e-12)), beam.segments - 1)
-        offset = beam.axes.T @ joint.position
+        offset = beam.axes.T @ position
         offset[0] -= x
         station = self._add_station(bodies[segment], x - segment * segment_length)
-        return (bodies[segment], station), beam.axes.T @ joint.rotation, offset
+        return (bodies[segment], station), beam.axes.T @ rotation, offset
+
+    def _add_constraint(self, constraint):
+        """Add a closed loop; a frame on a beam is a body without mass."""
+        frames = []
+        for name, rotation, position in (
+            (constraint.parent, constraint.parent_rotation, constraint.parent_position),
+            (constraint.child, constraint.child_rotation, constraint.child_position),
+        ):
+            (body, station), R, p = self._attachment(name, rotation, position)
+            if station >= 0:
+                body = self._add_body(body, station, -1, R, p, np.zeros(6))
+                R, p = np.eye(3), np.zeros(3)
+            frames.append(Frame(body, R, p))
+        start = sum(len(constraint_rows(loop.constraint)) for loop in self.closed_loops.values())
+        rows = slice(start, start + len(constraint_rows(constraint)))
+        self.closed_loops[constraint.name] = ClosedLoop(constraint, rows, *frames)
 
     def _add_station(self, body, x):
         self.stations.append((body, x))
@@ -233,6 +252,7 @@ class _Assembly:
             shared=np.zeros((0, 0)),
             shared_T=np.zeros((0, 0)),
             base_acceleration=np.concatenate([np.zeros(3), -self.gravity]),
+            **row_arrays([*self.closed_loops.values()]),
         )
         damping = np.array([self.damping.get(i, (0.0, 0.0)) for i in range(len(beams))])
         inertia = elastic_inertia(arrays)
@@ -244,7 +264,7 @@ class _Assembly:
             inertia_scale=np.concatenate(inertia_scale),
             shared_T=np.ascontiguousarray(shared.T),
         )
-        make_read_only((self.frames, self.carried_bodies))
+        make_read_only((self.frames, self.carried_bodies, self.closed_loops))
         return ArmModel(
             arrays=arrays,
             joint_names=tuple(joint.name for joint in joints),
@@ -257,6 +277,7 @@ class _Assembly:
             description=self.description,
             coupling=self.coupling,
             beams={i: beam for i, beam in enumerate(beams) if beam is not None},
+            closed_loops=self.closed_loops,
         )
 
     def _inertia_rows(self, beams):

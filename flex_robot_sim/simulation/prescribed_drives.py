@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flex_robot_sim.dynamics.prescribed_run import advance_prescribed
-from flex_robot_sim.model.arguments import array_or_nan, is_known
+from flex_robot_sim.model.arguments import array_or_nan, is_known, refuse_closed_loops
 from flex_robot_sim.motion.prescribed_motion import PrescribedMotion, as_motion
 from flex_robot_sim.simulation.simulated_arm import SimulatedArm
 from flex_robot_sim.util.exceptions import SettingError
@@ -52,6 +52,7 @@ class PrescribedDrives:
         work.prescribed[row] = work.prescribed_effort[row] = 0.0
         if motion is None:
             return []
+        refuse_closed_loops(arm)
         motion = as_motion(joint, motion, arm.units[row])
         self.motions[row] = motion
         work.prescribed[row] = 1.0
@@ -70,6 +71,7 @@ class PrescribedDrives:
             np.ascontiguousarray(array_or_nan(table)) for table in (positions, velocities)
         )
         simulated = self._simulated
+        refuse_closed_loops(simulated.arm)
         size, settings, work = len(simulated.arm.joint_names), simulated.settings, simulated.work
         if (
             positions.ndim != 2

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from flex_robot_sim.dynamics.constraints.rows import add_constraint_loads, set_constraint_wrench
 from flex_robot_sim.dynamics.forward_dynamics import inverse_dynamics
 from flex_robot_sim.dynamics.instant import set_applied_effort, set_instant_accelerations
 from flex_robot_sim.model.arguments import is_known
@@ -79,8 +80,30 @@ def wrench(simulated: SimulatedArm, joint: str) -> np.ndarray:
     """Moment and force (6,) [N m, N] that a joint transmits to its link, in the link frame."""
     arm, state, work = simulated.arm, simulated.state, simulated.query_work
     body, frame = carried_body(arm, joint)
-    inverse_dynamics(
-        simulated.arrays, state.q, state.qd, accelerations(simulated), work, np.zeros(arm.size)
-    )
-    moment, force = work.F[body, :3], work.F[body, 3:]
-    return np.concatenate([frame.R.T @ (moment - np.cross(frame.p, force)), frame.R.T @ force])
+    qdd = accelerations(simulated)
+    if arm.closed_loops:
+        add_constraint_loads(simulated.arrays, work)
+    inverse_dynamics(simulated.arrays, state.q, state.qd, qdd, work, np.zeros(arm.size))
+    return _in_frame(work.F[body], frame.R, frame.p)
+
+
+def constraint_force(simulated: SimulatedArm, name: str) -> np.ndarray:
+    """Moment and force (6,) [N m, N] of a constraint on its child link, in the link frame."""
+    arm, work = simulated.arm, simulated.query_work
+    if not is_known(name, arm.closed_loops):
+        raise SettingError(
+            f'no constraint "{name}". Known: {", ".join(arm.closed_loops) or "none"}'
+        )
+    loop, wrench = arm.closed_loops[name], np.zeros(6)
+    accelerations(simulated)
+    set_constraint_wrench(simulated.arrays, loop.rows.start, loop.rows.stop, work, wrench)
+    body, R, p = arm.frames[loop.constraint.child]
+    if body >= 0:
+        R, p = work.base_R[body] @ R, work.base_R[body] @ p + work.base_p[body]
+    return _in_frame(wrench, R, p)
+
+
+def _in_frame(wrench, R, p):
+    """Moment and force (6,) in a frame with the pose (R, p)."""
+    moment, force = wrench[:3], wrench[3:]
+    return np.concatenate([R.T @ (moment - np.cross(p, force)), R.T @ force])

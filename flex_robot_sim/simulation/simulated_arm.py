@@ -72,6 +72,11 @@ class SimulatedArm:
                 f'hysteresis and presliding of the joints of {arm.description.name} need the '
                 'scheme implicit_midpoint and the formulation recursion: take these'
             )
+        if arm.closed_loops and (make_formulation or settings.scheme != 'implicit_midpoint'):
+            raise SettingError(
+                f'the closed loops of {arm.description.name} need the scheme implicit_midpoint '
+                'and the formulation recursion: take these'
+            )
         self.arm, self.settings, self._make_formulation = arm, settings, make_formulation
         self.arrays = arm.arrays._replace(
             **{name: getattr(arm.arrays, name).copy() for name in SAVED_FIELDS['arrays']}
@@ -91,7 +96,7 @@ class SimulatedArm:
         self.motor_q = arm.motor_q
         self.payloads: dict[str, Payload] = {}
         self.pushes: dict[str, Push] = {}
-        self.loads = make_loads(arm)
+        self.loads = make_loads(arm, closed_loops=True)
         self.imu_queries: dict[str | None, ImuQuery] = {}  # by name, made when asked for
         self.start_energy = 0.0  # [J]
         self.formulation: FormulationDynamics | None = None
@@ -148,7 +153,8 @@ class SimulatedArm:
 
     def set_pushes(self, pushes: dict[str, Push]) -> None:
         """Replace all pushes, by link."""
-        self.loads, self.pushes = make_loads(self.arm, pushes.values()), dict(pushes)
+        self.loads = make_loads(self.arm, pushes.values(), closed_loops=True)
+        self.pushes = dict(pushes)
 
     def set_payloads(self, payloads: dict[str, Payload]) -> None:
         """Replace all payloads, by link."""

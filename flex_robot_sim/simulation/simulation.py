@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flex_robot_sim.dynamics.constraints.closing import closed_coordinates
 from flex_robot_sim.dynamics.integrators import NON_FINITE_EFFORT
 from flex_robot_sim.dynamics.loads import Push, expect_link, make_loads
 from flex_robot_sim.dynamics.mass_matrix import refuse_massless
@@ -66,7 +67,7 @@ class Simulation(SimulationQueries, Recorder, CopiedByState):
         If zero is beyond a limit of a joint, the joint starts at this limit, and `reports` has a
         line about it.
         """
-        expect_arm(arm)
+        expect_arm(arm, closed_loops=True)
         settings = settings_or_default(settings)
         if arm.arrays.modes.size == 0 or arm.size == 0:
             raise SettingError('the arm has no coordinates: it has nothing to simulate')
@@ -77,7 +78,7 @@ class Simulation(SimulationQueries, Recorder, CopiedByState):
         self.reports: list[str] = []  # warnings: the state is outside the validity of the model
         self._start_lines = tuple(line for line in [start_note(arm)] if line)
         self._make_parts()
-        self._simulated.state.q[:] = start_coordinates(arm)
+        self._simulated.state.q[:] = closed_coordinates(arm, start_coordinates(arm))
         self._simulated.start_energy = self._simulated.energies().sum()
         self._check_step_stability(0.0, 0.0)
         self.reports += self._start_lines
@@ -235,7 +236,8 @@ class Simulation(SimulationQueries, Recorder, CopiedByState):
         :param point: where the force acts, in the link frame (3,) [m].
         """
         expect_link(self.arm, link)
-        make_loads(self.arm, [Push(link, force, moment, point, follows)])  # checks the numbers
+        # checks the numbers
+        make_loads(self.arm, [Push(link, force, moment, point, follows)], closed_loops=True)
         pushes = {
             **self._simulated.pushes,  # copies: the caller may write into its own arrays
             link: Push(link, np.array(force), np.array(moment), np.array(point), follows),

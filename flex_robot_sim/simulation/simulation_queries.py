@@ -173,6 +173,10 @@ class SimulationQueries:
         """Moment and force (6,) [N m, N] that a joint transmits to its link, in the link frame."""
         return queries.wrench(self._simulated, joint)
 
+    def constraint_force(self, name: str) -> np.ndarray:
+        """Moment and force (6,) [N m, N] of a constraint on its child link, in its frame."""
+        return queries.constraint_force(self._simulated, name)
+
     def energy(self) -> queries.Energy:
         """Return the Energy of the arm, with its balance."""
         return queries.energy(self._simulated)

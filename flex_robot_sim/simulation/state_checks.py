@@ -5,6 +5,7 @@ from math import isfinite
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flex_robot_sim.dynamics.constraints.closing import closed_coordinates, closed_rates
 from flex_robot_sim.model.arguments import checked, joints_or_coordinates, number_or_nan, positive
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.start_pose import start_coordinates
@@ -15,10 +16,10 @@ def checked_state(
     arm: ArmModel, q: ArrayLike | None, v: ArrayLike | None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return all coordinates and their rates (n,); see Simulation.set_state."""
-    return (
-        start_coordinates(arm) if q is None else joints_or_coordinates(arm, 'q', q),
-        np.zeros(arm.size) if v is None else joints_or_coordinates(arm, 'v', v),
-    )
+    v = np.zeros(arm.size) if v is None else joints_or_coordinates(arm, 'v', v)
+    q = start_coordinates(arm) if q is None else joints_or_coordinates(arm, 'q', q)
+    q = closed_coordinates(arm, q)
+    return q, closed_rates(arm, q, v)
 
 
 def checked_servo(

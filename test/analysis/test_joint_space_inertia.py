@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from arms import joint, link, robot
+from closed_loops import TREES
 
 import flex_robot_sim as frs
 from flex_robot_sim.analysis.joint_space_inertia import (
@@ -12,10 +13,9 @@ from flex_robot_sim.analysis.joint_space_inertia import (
 )
 from flex_robot_sim.model.assembly import build_arm
 from flex_robot_sim.model.composite_inertia import moments_beyond
-from flex_robot_sim.util.share import shipped_robots
 
 
-@pytest.mark.parametrize('name', shipped_robots())
+@pytest.mark.parametrize('name', TREES)
 def test_kinetic_energy_of_the_stiff_arm_is_half_its_rigid_inertia_times_squared_rates(name):
     arm, random = frs.load(name), np.random.default_rng(3)
     simulation, n = frs.Simulation(arm), len(arm.joint_names)
@@ -56,7 +56,7 @@ def test_joint_inertia_ranges_from_zero_to_m_r2_of_the_extended_arm():
     np.testing.assert_allclose([found.least[1], found.largest[1]], 0.5, rtol=1e-6)
 
 
-@pytest.mark.parametrize('name', shipped_robots())
+@pytest.mark.parametrize('name', TREES)
 def test_poses_lie_within_the_limits_and_are_the_same_for_every_call(name):
     arm = frs.load(name)
     poses = poses_within(arm)
@@ -85,7 +85,7 @@ def test_poses_are_unique_in_a_range_symmetric_about_zero(upper):
     assert len(np.unique(poses)) == len(poses) == (6 if upper == 2.0 else 7)
 
 
-@pytest.mark.parametrize('name', shipped_robots())
+@pytest.mark.parametrize('name', TREES)
 def test_vectorised_joint_inertias_equal_those_of_the_dynamics(name):
     arm = frs.load(name)
     poses = poses_within(arm, 3)

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from beam_arms import beam_arm, with_elements
+from closed_loops import TREES
 from controlled import INERTIA, NOTHING, POSE, SWING, feed, rigid_arm, see, started
 from refusals import refusal
 
@@ -17,7 +18,6 @@ from flex_robot_sim.model.assembly import build_arm
 from flex_robot_sim.motion.limits import effort_limits
 from flex_robot_sim.motion.profile_settings import ProfileSettings
 from flex_robot_sim.util.exceptions import SettingError
-from flex_robot_sim.util.share import shipped_robots
 
 pytestmark = pytest.mark.slow
 
@@ -120,7 +120,7 @@ def test_gravity_holds_a_rigid_arm_where_it_is(pose):
     np.testing.assert_allclose(simulation.position, pose, atol=1e-9)  # rounding of efforts
 
 
-@pytest.mark.parametrize('name', shipped_robots())
+@pytest.mark.parametrize('name', TREES)
 def test_a_table_of_weight_is_exact_everywhere(name):
     arm = build_arm(frs.read_description(name), gravity=(2.0, -3.0, -9.0))
     table = GravityTable(arm)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from closed_loops import TREES
 
 import flex_robot_sim as frs
 from flex_robot_sim.control.controller_settings import ControllerSettings
@@ -27,7 +28,6 @@ from flex_robot_sim.demo.swing import can_carry_itself, fitting_swing
 from flex_robot_sim.motion.limits import effort_limits
 from flex_robot_sim.motion.profile_settings import ProfileSettings
 from flex_robot_sim.util.exceptions import UsageError
-from flex_robot_sim.util.share import shipped_robots
 
 pytestmark = pytest.mark.slow
 
@@ -129,7 +129,7 @@ def test_an_arm_for_orbit_does_not_carry_itself():
     assert can_carry_itself(frs.load('two_link'))
 
 
-@pytest.mark.parametrize('name', sorted(set(shipped_robots()) - set(SWINGING)))
+@pytest.mark.parametrize('name', sorted(set(TREES) - set(SWINGING)))
 def test_with_rotors_and_damping_every_other_shipped_robot_swings_too(name):
     arm = frs.load(name)
     gravity = {} if can_carry_itself(arm) else {'gravity': (0.0, 0.0, 0.0)}

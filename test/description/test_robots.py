@@ -23,6 +23,7 @@ NAMES = [
     'element_sum_arm_1',
     'element_sum_arm_2',
     'ella',
+    'four_bar',
     'rcm',
     'rig',
     'single_link',
@@ -45,7 +46,7 @@ def read_numbers(name, link, element):
     return None if found is None else {k: float(value) for k, value in found.attrib.items()}
 
 
-def test_there_are_ten_robots():
+def test_there_are_eleven_robots():
     assert sorted(path.stem for path in FOLDER.glob('*.urdf')) == NAMES
 
 

@@ -37,8 +37,8 @@ def test_every_frame_is_where_the_simulation_has_it(name):
     arm = load(ROBOTS[name])
     simulation, display, text = Simulation(arm), DisplayJoints(arm), display_description(arm)
     for seed in range(3):
-        q, _ = random_state(arm, seed)
-        simulation.set_state(q=q)
+        simulation.set_state(q=random_state(arm, seed)[0])
+        q = simulation.q
         positions = display.positions(q)
         assert np.isfinite(positions).all()
         found = poses(text, dict(zip(display.names, positions)))

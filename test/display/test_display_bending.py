@@ -77,8 +77,8 @@ def test_nodes_lie_on_the_frames_that_the_simulation_has_there(shape, coupling):
 def test_pieces_run_along_the_chords_and_start_and_end_with_the_link(source):
     arm = load(source)
     simulation, shape = Simulation(arm), BendingShape(arm, pieces=7)
-    q, _ = random_state(arm, 1)
-    simulation.set_state(q=q)
+    simulation.set_state(q=random_state(arm, 1)[0])
+    q = simulation.q
     bent = shape.bent(q)
     assert [row.link for row in shape.links] == list(arm.segments)
     assert np.isfinite(np.concatenate([array.ravel() for array in bent])).all()

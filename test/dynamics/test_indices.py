@@ -67,7 +67,7 @@ def step_all():
                 arm.arrays,
                 make_workspace(arm.arrays),
                 make_watch(arm, SimulationSettings()),
-                make_loads(arm, [Push(list(arm.frames)[-1], (1.0, 2.0, 3.0))]),
+                make_loads(arm, [Push(list(arm.frames)[-1], (1.0, 2.0, 3.0))], closed_loops=True),
                 make_state(arm),
             ),
         )

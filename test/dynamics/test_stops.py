@@ -36,7 +36,9 @@ def assert_energy_never_rises(simulation, seconds):
 
 
 @pytest.mark.parametrize('step', STEPS)
-@pytest.mark.parametrize('name', ['two_link', 'dual_screw_arm', 'ella', 'rcm', 'canadarm2'])
+@pytest.mark.parametrize(
+    'name', ['two_link', 'dual_screw_arm', 'ella', 'rcm', 'canadarm2', 'four_bar']
+)
 def test_a_released_shipped_arm_gains_no_energy(name, step):
     arm = frs.load(name)
     rng = np.random.default_rng(int(1e5 * step))
@@ -72,6 +74,7 @@ def test_all_shipped_robots_are_listed_here():
         'ella',
         'rcm',
         'canadarm2',
+        'four_bar',
     }
 
 

@@ -8,13 +8,13 @@ import sys
 
 import numpy as np
 import pytest
+from closed_loops import TREES
 from node_processes import PATIENCE
 from project_files import ROOT
 
 from flex_robot_sim import read_description
 from flex_robot_sim.model.assembly import GRAVITY, build_arm
 from flex_robot_sim.start import run_module
-from flex_robot_sim.util.share import shipped_robots
 
 pytestmark = pytest.mark.slow
 
@@ -88,7 +88,7 @@ def lines_of(module, found):
 def test_step_time(benchmark, monkeypatch):
     module = benchmark('step_time')
     monkeypatch.setattr(module, 'CALLS', 50)
-    monkeypatch.setattr(module, 'shipped_robots', lambda: ['two_link', 'rig'])
+    monkeypatch.setattr(module, 'shipped_trees', lambda: ['two_link', 'rig'])
     found = module.measure(quick=True)
     assert set(found['step_us']) == {'two_link', 'rig'}
     assert min(found['step_us'].values()) > 0.0
@@ -122,7 +122,7 @@ def test_held_robots(benchmark):
     for one in found.values():
         assert one.settling < 3.0 and one.error < 0.01
     page = (ROOT / 'docs' / 'tune_controller.md').read_text('utf-8')
-    assert all(f'| `{name}` |' in page for name in shipped_robots())
+    assert all(f'| `{name}` |' in page for name in TREES)
     lines_of(module, found)
 
 
@@ -239,7 +239,7 @@ def test_scale(benchmark, monkeypatch):
 def test_controller_time(benchmark, monkeypatch):
     module = benchmark('controller_time')
     monkeypatch.setattr(module, 'CALLS', 2)
-    monkeypatch.setattr(module, 'shipped_robots', lambda: ['single_link'])
+    monkeypatch.setattr(module, 'shipped_trees', lambda: ['single_link'])
     found = module.update_times(2)
     assert all(0.0 < least <= longest for least, longest in found.values())
     lines_of(module, found)

@@ -1,0 +1,85 @@
+"""Constraints of a robot: closed loops that the tree of joints does not contain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from flex_robot_sim.description.document import Document
+from flex_robot_sim.description.flexibility import check_station
+from flex_robot_sim.description.links import Joint, Link
+from flex_robot_sim.description.values import unknown_name
+
+
+@dataclass(frozen=True, eq=False)
+class Constraint:
+    """A connection between frames on two links, in addition to the joints of the tree."""
+
+    name: str
+    line: int
+    kind: str  # one of words.CONSTRAINT_TYPES
+    parent: str
+    child: str
+    parent_rotation: np.ndarray  # (3, 3)  its frame in the frame of the parent link
+    parent_position: np.ndarray  # (3,)    [m]
+    child_rotation: np.ndarray  # (3, 3)  its frame in the frame of the child link
+    child_position: np.ndarray  # (3,)    [m]
+    parent_axis: np.ndarray  # (3,)    unit vector in its frame on the parent
+    child_axis: np.ndarray  # (3,)    unit vector in its frame on the child
+    length: float  # of a distance [m]; 0 otherwise
+
+
+FOREIGN_LOOPS = ('loop_joint', 'ball_constraint', 'weld_constraint', 'distance_constraint')
+
+
+def warn_of_foreign_loops(document: Document) -> None:
+    """Warn of closed loops in elements of other programs, which are passed over."""
+    for element in document.root.iterchildren('*'):
+        name = element.tag.rpartition('}')[2].rpartition(':')[2]
+        described = name if name in FOREIGN_LOOPS else ''
+        if name == 'gazebo' and element.find('joint/child') is not None:
+            described = 'gazebo'
+        if described:
+            document.warn(
+                document.line(element),
+                f'<{described}> describes a closed loop, which is passed over',
+                'Write it as <constraint>',
+            )
+
+
+def check_constraints(
+    document: Document,
+    constraints: Iterable[Constraint],
+    links: Mapping[str, Link],
+    joints: Iterable[Joint],
+) -> None:
+    """Raise DescriptionError for a constraint without links, or between links that do not move."""
+    rigid = {joint.child: joint.parent for joint in joints if not joint.moves}
+    for constraint in constraints:
+        ends = []
+        for role, link, position in (
+            ('parent', constraint.parent, constraint.parent_position),
+            ('child', constraint.child, constraint.child_position),
+        ):
+            if link not in links:
+                raise unknown_name(
+                    document,
+                    constraint.line,
+                    f'constraint "{constraint.name}" has the {role} "{link}", which is no link',
+                    link,
+                    links,
+                )
+            what = f'the {role} frame of constraint "{constraint.name}"'
+            check_station(document, links[link], what, position, constraint.line)
+            while link in rigid and links[rigid[link]].beam is None and links[link].beam is None:
+                link = rigid[link]
+            ends.append(link)
+        if ends[0] == ends[1]:
+            raise document.error_at(
+                constraint.line,
+                f'constraint "{constraint.name}" connects "{constraint.parent}" and '
+                f'"{constraint.child}", which do not move relative to each other',
+                'Correct its <parent> or its <child>',
+            )

@@ -1,0 +1,181 @@
+"""
+Start of closed loops: positions and rates of the passive joints that close them.
+
+Joints with `effort="0"` in their <limit> are passive; without any, all joints are. Newton's method
+moves the passive ones from the given position to the nearest solution. The drives of the other
+joints stay where they are. Links stay as they are bent, unless the loop does not close otherwise.
+"""
+
+import numpy as np
+
+from flex_robot_sim.dynamics.constraints.rows import set_jacobian
+from flex_robot_sim.dynamics.kinematics import set_motion
+from flex_robot_sim.jit.compiled import call_with_tables, compiled
+from flex_robot_sim.model.arm_model import ArmModel, ClosedLoop, Workspace, make_workspace
+from flex_robot_sim.model.constraint_rows import ANGLE
+from flex_robot_sim.util.exceptions import SettingError
+
+MAX_ITERATIONS = 60
+RANDOM_STARTS = 30
+MAX_STEP = 0.3  # of a joint in an iteration                                    [rad, m]
+MAX_START_GAP = 1e-9  # of a row, to count as closed                               [m, -]
+MAX_START_RATE = 1e-9  # over the largest rate
+MIN_SINGULAR_VALUE = 1e-9  # over the largest one; below it, rows are redundant
+
+
+def closed_coordinates(arm: ArmModel, q: np.ndarray) -> np.ndarray:
+    """
+    Return coordinates (n,) near q that close all loops; SettingError if there are none.
+
+    If Newton's method fails from q, it also changes how links are bent, where q has bent ones,
+    and starts from random positions of the passive joints; the result nearest to q counts.
+    """
+    if not arm.closed_loops:
+        return q
+    passive, work = passive_joints(arm), make_workspace(arm.arrays)
+    closed = _newton(arm, q, passive, work)
+    if _is_closed(arm, work):
+        return closed
+    gaps, found = np.abs(work.constraint_gap), []
+    if q[arm.elastic_q].any():
+        closed = _newton(arm, q, _with_elastic(arm, passive), work)
+        if _is_closed(arm, work):
+            return closed
+    for position in _random_positions(arm, passive):
+        trial = q.copy()
+        _add(arm, trial, passive, position - q[passive])
+        other = _newton(arm, trial, passive, work)
+        if _is_closed(arm, work):
+            found.append(other)
+    if not found:
+        raise SettingError(_open_loop_line(arm, q, gaps, passive))
+    return min(found, key=lambda one: float(np.linalg.norm(one - q)))
+
+
+def closed_rates(arm: ArmModel, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """Return rates (n,) that keep all loops closed, by other rates of the passive joints."""
+    if not arm.closed_loops or not v.any():
+        return v
+    work, passive, v = make_workspace(arm.arrays), passive_joints(arm), v.copy()
+    _set_rows(arm, q, work)
+    W = work.constraint_jacobian
+    largest = 1.0 + np.abs(v).max()
+    for moved in (passive, _with_elastic(arm, passive)):
+        _add(arm, v, moved, _least_norm(W[:, moved], -W @ v))
+        rates = np.abs(W @ v)
+        if rates.max() <= MAX_START_RATE * largest or not v[arm.elastic_q].any():
+            break
+    if rates.max() > MAX_START_RATE * largest:
+        raise SettingError(
+            f'v opens the constraint "{_name_of_row(arm, int(rates.argmax()))}" at '
+            f'{rates.max():.3g} m/s, and no rates of the passive joints keep it closed'
+        )
+    return v
+
+
+def passive_joints(arm: ArmModel) -> np.ndarray:
+    """Rows of the joints that no motor drives: with an effort of 0; all if there are none."""
+    moving = [joint for joint in arm.description.joints if joint.moves]
+    passive = [row for row, joint in enumerate(moving) if joint.effort == 0.0]
+    return np.array(passive or range(len(moving)), int)
+
+
+def _with_elastic(arm, joints):
+    """Coordinates of joints, and all elastic ones."""
+    return np.concatenate([joints, np.arange(arm.size)[arm.elastic_q]])
+
+
+def _random_positions(arm, joints):
+    """Random positions (RANDOM_STARTS, k) of joints within their limits, or a turn, or 1 m."""
+    limit = np.array([np.pi if unit == 'rad' else 1.0 for unit in arm.units])[joints]
+    lower = np.maximum(arm.arrays.lower[joints], -limit)
+    upper = np.minimum(arm.arrays.upper[joints], limit)
+    share = np.random.default_rng(0).uniform(size=(RANDOM_STARTS, joints.size))
+    return lower + share * (upper - lower)
+
+
+def _is_closed(arm, work):
+    """Whether all rows are closed, and no loop is closed with its child turned around."""
+    return np.abs(work.constraint_gap).max() <= MAX_START_GAP and not any(
+        _is_reversed(loop, work) for loop in arm.closed_loops.values()
+    )
+
+
+def _newton(arm, q, moved, work):
+    """Coordinates after Newton's method; work.constraint_gap holds what is left."""
+    q = np.array(q, float)
+    best, best_gap = q, np.inf
+    for _ in range(MAX_ITERATIONS):
+        _set_rows(arm, q, work)
+        gap = np.abs(work.constraint_gap).max()
+        if not gap < best_gap and best_gap < MAX_START_GAP:
+            break  # only rounding is left
+        if gap < best_gap:
+            best, best_gap = q.copy(), gap
+        step = _least_norm(work.constraint_jacobian[:, moved], -work.constraint_gap)
+        largest = np.abs(step).max(initial=0.0)
+        _add(arm, q, moved, step * min(1.0, MAX_STEP / max(largest, MAX_STEP)))
+    _set_rows(arm, best, work)
+    return best
+
+
+def _set_rows(arm, q, work):
+    call_with_tables(_set_motion_and_jacobian, arm.arrays, q, np.zeros(arm.size), work)
+
+
+@compiled
+def _set_motion_and_jacobian(arm, q, qd, work):
+    """Gaps and Jacobian of all rows at coordinates q."""
+    set_motion(arm, q, qd, work)
+    set_jacobian(arm, work)
+
+
+def _least_norm(matrix, right):
+    return np.linalg.lstsq(matrix, right, rcond=MIN_SINGULAR_VALUE)[0]
+
+
+def _add(arm, values, coordinates, step):
+    """Add to coordinates; the motor side of a joint follows its link side."""
+    values[coordinates] += step
+    for k, change in zip(coordinates, step):
+        if k < len(arm.joint_names) and arm.motor_q[k] != k:
+            values[arm.motor_q[k]] += change
+
+
+def _is_reversed(loop: ClosedLoop, work: Workspace) -> bool:
+    """Whether the directions of a closed loop are opposite: also a solution of its rows."""
+    constraint = loop.constraint
+    parent, child = (
+        frame.R if frame.body < 0 else work.base_R[frame.body] @ frame.R
+        for frame in (loop.parent, loop.child)
+    )
+    relative = parent.T @ child
+    if constraint.kind in ('fixed', 'prismatic'):
+        return bool(np.trace(relative) < 0.0)
+    return constraint.kind == 'revolute' and bool(
+        constraint.parent_axis @ relative @ constraint.child_axis < 0.0
+    )
+
+
+def _name_of_row(arm, row):
+    return next(
+        name for name, loop in arm.closed_loops.items() if loop.rows.start <= row < loop.rows.stop
+    )
+
+
+def _open_loop_line(arm, q, gaps, passive):
+    """Return the line about a loop that does not close, with a joint value that would close it."""
+    row = int(gaps.argmax())
+    unit = 'rad' if arm.arrays.constraint_kind[row] == ANGLE else 'm'
+    line = (
+        f'constraint "{_name_of_row(arm, row)}" does not close: {gaps[row]:.3g} {unit} are left, '
+        f'with {", ".join(arm.joint_names[k] for k in passive)} free to move'
+    )
+    joints, work = np.arange(len(arm.joint_names)), make_workspace(arm.arrays)
+    closed = _newton(arm, q, joints, work)
+    if np.abs(work.constraint_gap).max() > MAX_START_GAP:
+        return f'{line}. Correct its origins, or start nearer to a closed position'
+    moved = np.abs(closed[joints] - np.asarray(q)[joints])
+    moved[passive] = 0.0
+    k = int(moved.argmax())
+    return f'{line}. It closes with "{arm.joint_names[k]}" at {closed[k]:.6g} {arm.units[k]}'

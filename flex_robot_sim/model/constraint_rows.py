@@ -1,0 +1,77 @@
+"""
+Rows of a constraint: scalar conditions on the relative pose of two frames (T71).
+
+With the origins p_A and p_B of the frames on parent and child, and the unit vectors u fixed to the
+parent and b fixed to the child, a row is
+
+    ALONG       u . (p_B - p_A) = 0
+    ANGLE       u . b = 0
+    DISTANCE    |p_B - p_A| - length = 0
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from flex_robot_sim.model.arm_model import ClosedLoop
+
+if TYPE_CHECKING:
+    from flex_robot_sim.description.constraint import Constraint
+
+ALONG, ANGLE, DISTANCE = range(3)
+
+
+class Row(NamedTuple):
+    """One row, with its vectors in the frames of the constraint."""
+
+    kind: int
+    parent_axis: np.ndarray  # u (3,), in the frame on the parent
+    child_axis: np.ndarray  # b (3,), in the frame on the child
+
+
+def constraint_rows(constraint: Constraint) -> list[Row]:
+    """Return the rows of a Constraint."""
+    axes, none = np.eye(3), np.zeros(3)
+    along = [Row(ALONG, axis, none) for axis in axes]
+    # the turn about z, x and y, to first order
+    turns = [Row(ANGLE, axes[k], axes[(k + 1) % 3]) for k in range(3)]
+    a, b = constraint.parent_axis, constraint.child_axis
+    across = normals(a)
+    return {
+        'fixed': [*along, *turns],
+        'spherical': along,
+        'universal': [*along, Row(ANGLE, a, b)],
+        'revolute': [*along, *(Row(ANGLE, normal, b) for normal in across)],
+        'prismatic': [*(Row(ALONG, normal, none) for normal in across), *turns],
+        'distance': [Row(DISTANCE, none, none)],
+    }[constraint.kind]
+
+
+def normals(axis: np.ndarray) -> np.ndarray:
+    """Return two unit vectors (2, 3) that are normal to a unit vector (3,) and to each other."""
+    first = np.cross(axis, np.eye(3)[np.argmin(np.abs(axis))])
+    first /= np.linalg.norm(first)
+    return np.array([first, np.cross(axis, first)])
+
+
+def row_arrays(loops: Sequence[ClosedLoop]) -> dict[str, np.ndarray]:
+    """Return the arrays `constraint_*` of ArmArrays, in the order of the loops."""
+    kinds, bodies, points, axes, lengths = [], [], [], [], []
+    for loop in loops:
+        frames = loop.parent, loop.child
+        for row in constraint_rows(loop.constraint):
+            kinds.append(row.kind)
+            bodies.append([frame.body for frame in frames])
+            points.append([frame.p for frame in frames])
+            axes.append([loop.parent.R @ row.parent_axis, loop.child.R @ row.child_axis])
+            lengths.append(loop.constraint.length)
+    return {
+        'constraint_kind': np.array(kinds, int),
+        'constraint_body': np.array(bodies, int).reshape(-1, 2),
+        'constraint_point': np.array(points, float).reshape(-1, 2, 3),
+        'constraint_axis': np.array(axes, float).reshape(-1, 2, 3),
+        'constraint_length': np.array(lengths, float),
+    }

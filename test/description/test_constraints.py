@@ -1,0 +1,90 @@
+"""`<constraint>`: what is read, and the line about every mistake."""
+
+import numpy as np
+import pytest
+from arms import complaint, joint, link, robot
+
+from flex_robot_sim import read_description
+from flex_robot_sim.util.share import shipped_robots
+
+ENDS = '<parent link="base"/><child link="hand"/>'
+
+
+def arm_with(*constraints):
+    """Return an arm of two joints with constraints from line 7 on."""
+    return robot(
+        link(), joint(), link('hand'), joint('wrist', parent='arm', child='hand'), *constraints
+    )
+
+
+def constraint(kind, inside=ENDS, more='', name='rod'):
+    return f'<constraint name="{name}" type="{kind}"{more}>{inside}</constraint>'
+
+
+def test_frames_and_axes_are_read_as_written():
+    inside = ENDS + (
+        '<parent_origin xyz="1 2 3" rpy="0 0 1.5707963267948966"/><child_origin xyz="4 5 6"/>'
+        '<parent_axis xyz="0 0 2"/><child_axis xyz="0 3 0"/>'
+    )
+    (one,) = read_description(arm_with(constraint('universal', inside))).constraints
+    assert (one.name, one.kind, one.parent, one.child) == ('rod', 'universal', 'base', 'hand')
+    assert one.parent_position.tolist() == [1, 2, 3] and one.child_position.tolist() == [4, 5, 6]
+    assert np.array_equal(one.parent_rotation, [[0, -1, 0], [1, 0, 0], [0, 0, 1]])
+    assert one.parent_axis.tolist() == [0, 0, 1] and one.child_axis.tolist() == [0, 1, 0]
+
+
+MISTAKES = {
+    constraint('ball'): 'type = "ball" is not one of: fixed, revolute, spherical, universal, '
+    'prismatic, distance. Choose one of: fixed, revolute, spherical, universal, prismatic, '
+    'distance.',
+    constraint('spherical', '<parent link="base"/>'): 'constraint "rod" has no <child>. '
+    'Add <child link="..."/>.',
+    constraint('spherical', ENDS.replace('hand', 'hend')): 'constraint "rod" has the child '
+    '"hend", which is no link. Did you mean "hand"?',
+    constraint('spherical', ENDS.replace('base', 'hand')): 'constraint "rod" connects "hand" and '
+    '"hand", which do not move relative to each other. Correct its <parent> or its <child>.',
+    constraint('distance'): 'distance constraint "rod" has no length. Give length [m].',
+    constraint('fixed', more=' length="1"'): 'fixed constraint "rod" has a length. Remove length.',
+    constraint('revolute'): 'revolute constraint "rod" has no <parent_axis>. '
+    'Add <parent_axis xyz="..."/>.',
+    constraint('spherical', ENDS + '<child_axis/>'): 'spherical constraint "rod" has a '
+    '<child_axis>, which it does not use. Remove it, or choose another type.',
+    constraint('spherical', ENDS + '<origin/>'): 'unknown element <origin>. '
+    'Did you mean "child_origin"?',
+}
+
+
+@pytest.mark.parametrize('text', MISTAKES)
+def test_a_mistake_is_one_line_with_its_place(text):
+    assert complaint(arm_with(text)) == f'<text>:7: {MISTAKES[text]}'
+
+
+def test_two_constraints_have_two_names():
+    message = complaint(arm_with(constraint('spherical'), constraint('fixed')))
+    assert message == (
+        '<text>:8: a second constraint "rod", after the one in line 7. Rename one constraint.'
+    )
+
+
+@pytest.mark.parametrize(
+    'foreign',
+    [
+        '<loop_joint name="x" type="revolute"/>',
+        '<drake:ball_constraint/>',
+        '<gazebo><joint name="x"><parent>base</parent><child>hand</child></joint></gazebo>',
+    ],
+)
+def test_a_loop_in_an_element_of_another_program_causes_a_warning(foreign):
+    (line,) = read_description(arm_with(foreign)).warnings
+    assert line.endswith(
+        'describes a closed loop, which is passed over. Write it as <constraint>.'
+    )
+
+
+def test_pinocchio_and_yourdfpy_skip_constraints():
+    path = shipped_robots()['four_bar']
+    pin = pytest.importorskip('pinocchio')
+    assert pin.buildModelFromXML(path.read_text('utf-8')).nv == 3
+    yourdfpy = pytest.importorskip('yourdfpy')
+    other = yourdfpy.URDF.load(str(path), build_scene_graph=False, load_meshes=False)
+    assert [*other.joint_map] == ['crank_joint', 'coupler_joint', 'rocker_joint', 'tool_joint']

@@ -1,0 +1,241 @@
+"""
+Closed loops: they stay closed, gain no energy, and move as other formulations say.
+
+References: Pinocchio's constraint dynamics; Lagrange multipliers of the tree, with Jacobians by
+differences of poses.
+"""
+
+import copy
+
+import numpy as np
+import pytest
+from closed_loops import ONE_LOOP, closed_robot, opening
+from scipy.integrate import solve_ivp
+
+import flex_robot_sim as frs
+from flex_robot_sim.simulation import queries
+
+LINKAGE = ('revolute', 'prismatic')
+
+
+def simulation_of(seed, kind, step=1e-3, coupling='shortening', **options):
+    """Return a Simulation of a random closed robot in motion."""
+    arm = frs.load(closed_robot(seed, kind, **options), coupling=coupling)
+    simulation = frs.Simulation(arm, frs.SimulationSettings(time_step=step))
+    v = np.zeros(arm.size)
+    arm.set_joints(v, np.random.default_rng([seed, 8]).normal(size=len(arm.joint_names)))
+    simulation.set_state(v=v)
+    return simulation
+
+
+def accelerations(simulation):
+    return queries.accelerations(simulation._simulated)
+
+
+def without_loops(arm, coupling='shortening'):
+    text, _, end = arm.description.text.partition('<constraint')
+    return frs.load(text + end.rpartition('</constraint>')[2], coupling=coupling)
+
+
+def opening_rates(simulation, name='loop', step=1e-6):
+    """Rates of the residuals of a constraint, by differences of poses."""
+    arm, q, v = simulation.arm, simulation.q, simulation.v
+    after, before = (np.array(opening(arm, q + s * step * v, name)) for s in (1, -1))
+    return (after - before) / (2 * step)
+
+
+@pytest.mark.parametrize('kind', ['spherical', 'fixed'])
+@pytest.mark.parametrize('seed', range(3))
+def test_accelerations_of_rigid_loops_are_those_of_pinocchio(kind, seed):
+    pin = pytest.importorskip('pinocchio')
+    simulation = simulation_of(seed, kind, kinds=('rigid',), gears=False, links=8, joints=LINKAGE)
+    accelerate, order = pinocchio_loop(pin, simulation.arm)
+    theirs = accelerate(simulation.q[order], simulation.v[order])
+    ours = accelerations(simulation)[order]
+    assert ours == pytest.approx(theirs, abs=1e-8 * np.abs(theirs).max())
+
+
+def test_a_rigid_loop_moves_as_pinocchio_integrates_it():
+    pin = pytest.importorskip('pinocchio')
+    simulation = simulation_of(
+        1, 'spherical', 2e-4, kinds=('rigid',), gears=False, links=8, joints=LINKAGE
+    )
+    accelerate, order = pinocchio_loop(pin, simulation.arm)
+    n = order.size
+    result = solve_ivp(
+        lambda _, x: np.concatenate([x[n:], accelerate(x[:n], x[n:])]),
+        (0.0, 0.2),
+        np.concatenate([simulation.q[order], simulation.v[order]]),
+        'DOP853',
+        rtol=1e-10,
+        atol=1e-11,
+    )
+    simulation.advance_to(0.2)
+    assert simulation.q[order] == pytest.approx(result.y[:n, -1], abs=1e-5)
+
+
+def pinocchio_loop(pin, arm):
+    """Return Pinocchio's accelerations of a rigid arm with one loop, and its order of joints."""
+    model = pin.buildModelFromXML(arm.description.text)
+    loop = arm.closed_loops['loop'].constraint
+    sides = []
+    for link, R, p in (
+        (loop.parent, loop.parent_rotation, loop.parent_position),
+        (loop.child, loop.child_rotation, loop.child_position),
+    ):
+        frame = model.frames[model.getFrameId(link, pin.FrameType.BODY)]
+        sides += [frame.parentJoint, frame.placement * pin.SE3(R, p)]
+    contact = {'fixed': pin.ContactType.CONTACT_6D, 'spherical': pin.ContactType.CONTACT_3D}
+    row = pin.RigidConstraintModel(contact[loop.kind], model, *sides, pin.ReferenceFrame.LOCAL)
+    rows, row_data = pin.StdVec_RigidConstraintModel(), pin.StdVec_RigidConstraintData()
+    rows.append(row)
+    row_data.append(row.createData())
+    data = model.createData()
+    pin.initConstraintDynamics(model, data, rows, row_data)
+    settings = pin.ProximalSettings(1e-14, 1e-10, 20)
+    order = np.array([arm.joint_names.index(name) for name in [*model.names][1:]])
+
+    def accelerate(q, v):
+        return pin.constraintDynamics(
+            model, data, q, v, np.zeros(model.nv), rows, row_data, settings
+        )
+
+    return accelerate, order
+
+
+@pytest.mark.parametrize('coupling', ['shortening', 'zero_order'])
+@pytest.mark.parametrize('kind', ONE_LOOP)
+def test_accelerations_obey_lagrange_multipliers(kind, coupling):
+    simulation = simulation_of(4, kind, coupling=coupling)
+    simulation.step(50)
+    arm, q, v = simulation.arm, simulation.q, simulation.v
+    tree = without_loops(arm, coupling)
+    free, M = frs.forward_dynamics(tree, q, v), frs.mass_matrix(tree, q)
+    residuals = [
+        lambda s, d=d: np.array(opening(arm, q + s * d, 'loop')) for d in (*np.eye(q.size), v)
+    ]
+    J = np.array([(one(1e-5) - one(-1e-5)) / 2e-5 for one in residuals[:-1]]).T
+    along, h = residuals[-1], 1e-3
+    second = (  # of fourth order
+        -along(2 * h) + 16 * along(h) - 30 * along(0) + 16 * along(-h) - along(-2 * h)
+    ) / (12 * h * h)
+    response = np.linalg.solve(M, J.T)
+    force = np.linalg.lstsq(J @ response, -(J @ free + second), rcond=1e-8)[0]
+    expected = free + response @ force
+    assert accelerations(simulation) == pytest.approx(expected, abs=1e-5 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize('kind', ONE_LOOP)
+def test_a_loop_stays_closed_and_gains_no_energy(kind):
+    for seed, step in ((0, 1e-3), (1, 5e-3), (2, 1e-4)):
+        simulation = simulation_of(seed, kind, step, damping=bool(seed % 2))
+        assert_energy_never_rises(simulation, 150)
+        assert np.abs(opening(simulation.arm, simulation.q, 'loop')).max() < 1e-12
+        assert np.abs(opening_rates(simulation)).max() < 1e-7
+
+
+def assert_energy_never_rises(simulation, steps):
+    last = sum(simulation.energy()[:3])
+    scale = 1.0 + abs(last)
+    for _ in range(steps):
+        simulation.step()
+        now = sum(simulation.energy()[:3])
+        assert now <= last + 1e-10 * scale, simulation.time
+        last = now
+
+
+def test_a_restored_loop_continues_bit_for_bit():
+    simulation = frs.Simulation(frs.load('four_bar'))
+    simulation.step(20)
+    other = copy.deepcopy(simulation)
+    for one in (simulation, other):
+        one.step(20)
+    assert np.array_equal(simulation.q, other.q) and np.array_equal(simulation.v, other.v)
+
+
+@pytest.mark.slow
+def test_gaps_and_closing_rates_do_not_grow_in_1e5_steps():
+    simulation = frs.Simulation(frs.load('four_bar'))
+    simulation.effort = [0.3, 0.0, 0.0]
+    for _ in range(10):
+        simulation.step(10_000)
+        assert np.abs(opening(simulation.arm, simulation.q, 'coupler_end')).max() < 1e-12
+        W = closing_jacobian(simulation)
+        assert np.abs(W @ simulation.v).max() < 1e-12 * np.abs(simulation.v).max()
+    assert simulation.hard_steps == (0, 0)
+
+
+def closing_jacobian(simulation):
+    """Jacobian of the gap between the tips of coupler and rocker, from Jacobians of links."""
+    tip, rocker = (
+        simulation.jacobian(link, representation='mixed') for link in ('tool', 'rocker')
+    )
+    arm = simulation.pose('rocker')[:3, :3] @ [0.0, 0.0, 0.4]
+    return tip[3:] - rocker[3:] - np.cross(rocker[:3].T, arm).T
+
+
+def test_constraints_that_are_written_twice_share_the_force_and_change_nothing():
+    text = frs.read_description('four_bar').text
+    start, end = text.index('<constraint name'), text.index('</constraint>') + len('</constraint>')
+    again = text[start:end].replace('coupler_end', 'again')
+    once, twice = (
+        frs.Simulation(frs.load(one)) for one in (text, text[:end] + again + text[end:])
+    )
+    for simulation in (once, twice):
+        simulation.set_state(v=[2.0, 0.0, 0.0])
+        simulation.step(200)
+    assert twice.q == pytest.approx(once.q, abs=1e-10)
+    force = once.constraint_force('coupler_end')
+    for name in ('coupler_end', 'again'):
+        assert twice.constraint_force(name) == pytest.approx(force / 2, abs=1e-4)
+
+
+def test_the_wrenches_of_a_loop_balance_the_momentum_of_its_links():
+    simulation = frs.Simulation(frs.load('four_bar', gravity=(0.0, 0.0, 0.0)))
+    simulation.set_state(v=[3.0, 0.0, 0.0])
+    simulation.step(20)
+    # Newton's law of the rocker, about its pivot: the force at its tip and its own joint
+    at_tip = simulation.constraint_force('coupler_end')[3:]
+    R = simulation.pose('coupler')[:3, :3]
+    offset = simulation.pose('rocker')[:3, :3] @ [0.0, 0.0, 0.4]
+    acceleration = simulation.twist_rate('rocker', representation='mixed')[1]
+    inertia = 2.8818e-3 + 0.216 * 0.2**2
+    friction = 0.0005 * simulation.velocity[2]
+    assert inertia * acceleration == pytest.approx(
+        np.cross(offset, -R @ at_tip)[1] + friction, rel=1e-6
+    )
+
+
+def test_a_servo_turns_the_crank_and_the_loop_follows():
+    simulation = frs.Simulation(frs.load('four_bar'))
+    simulation.hold([1.0, 0.0, 0.0], [40.0, 0.0, 0.0], [2.0, 0.0, 0.0])
+    simulation.advance_to(3.0)
+    crank, coupler, rocker = simulation.position
+    assert crank == pytest.approx(1.0, abs=0.05)
+    assert np.abs(simulation.velocity).max() < 0.01
+    # the rigid four-bar: distance from the crank tip to the tip of the rocker
+    tip = 0.2 * np.array([np.cos(crank), np.sin(crank)])
+    end = [0.5, 0.0] + 0.4 * np.array([-np.sin(rocker), np.cos(rocker)])
+    assert np.linalg.norm(end - tip) == pytest.approx(0.5, abs=1e-4)
+
+
+def test_newton_closes_a_loop_on_the_branch_next_to_the_position():
+    arm = frs.load('four_bar')
+    simulation = frs.Simulation(arm)
+    for turn in (0.4, -0.4):
+        simulation.set_state([turn, 0.0, 0.0])
+        assert simulation.position[0] == turn
+        assert np.abs(opening(arm, simulation.q, 'coupler_end')).max() < 1e-12
+        assert abs(simulation.position[2]) < 0.5
+    simulation.set_state([0.0, -1.8, 3.0])  # the other assembly is the image below the frame
+    assert simulation.position == pytest.approx([0.0, -2 * np.arctan2(4, 3), np.pi], abs=1e-9)
+    assert np.abs(opening(arm, simulation.q, 'coupler_end')).max() < 1e-12
+
+
+def test_a_loop_that_cannot_close_is_reported_with_its_gap():
+    text = frs.read_description('four_bar').text
+    far = text.replace('<origin xyz="0.5 0 0"/>', '<origin xyz="1.2 0 0"/>')
+    with pytest.raises(frs.SettingError) as caught:
+        frs.Simulation(frs.load(far))
+    assert 'constraint "coupler_end" does not close: 0.' in str(caught.value)
+    assert 'with coupler_joint, rocker_joint free to move' in str(caught.value)

@@ -1,0 +1,85 @@
+"""What works on trees only refuses an arm with a closed loop in one line."""
+
+import numpy as np
+import pytest
+from refusals import refusal
+
+import flex_robot_sim as frs
+from flex_robot_sim.analysis.joint_space_inertia import joint_space_inertia
+from flex_robot_sim.cli import main
+from flex_robot_sim.formulations import make
+from flex_robot_sim.util.exceptions import SettingError
+
+LINE = (
+    '"four_bar" has the closed loop "coupler_end", and this works on trees only: use Simulation, '
+    'or remove <constraint> from the robot'
+)
+SCHEME = (
+    'the closed loops of four_bar need the scheme implicit_midpoint and the formulation '
+    'recursion: take these'
+)
+ZERO = np.zeros(8)
+MOTION = frs.planning.minimum_jerk_motion([0.0] * 3, [0.3] * 3, duration=0.8)
+CALLS = {
+    'Batch': lambda arm: frs.Batch(arm, 2),
+    'derivatives': lambda arm: frs.derivatives(arm, ZERO, ZERO, [0.0] * 3),
+    'inverse_dynamics_derivatives': lambda arm: frs.inverse_dynamics_derivatives(arm, ZERO, ZERO),
+    'forward_dynamics': lambda arm: frs.forward_dynamics(arm, ZERO),
+    'inverse_dynamics': lambda arm: frs.inverse_dynamics(arm, ZERO),
+    'equilibrium': frs.equilibrium,
+    'modes': frs.modes,
+    'modes at a state': lambda arm: frs.modes(arm, ZERO, ZERO),
+    'frequencies': frs.frequencies,
+    'linearise': frs.linearise,
+    'static_jacobian': lambda arm: frs.static_jacobian(arm, [0.0] * 3),
+    'joint_space_inertia': joint_space_inertia,
+    'formulation': lambda arm: make('stiffened', arm),
+    'servo': frs.control.design_servo,
+    'PdControl': lambda arm: frs.control.PdControl(arm, reference=[0.0] * 3, gains=(1.0, 1.0)),
+    'damping': lambda arm: frs.feedback.design_damping(arm, [0.0] * 3, gains=(4.0, 0.4)),
+    'lqg': lambda arm: frs.feedback.design_lqg(arm, [0.0] * 3),
+    'lqr': lambda arm: frs.feedback.Lqr(arm, [0.0] * 3),
+    'plan': lambda arm: frs.planning.plan_move(arm, [0.0] * 3, [0.1] * 3, duration=1.0),
+    'trials': lambda arm: frs.planning.SimulatedTrials(
+        arm, MOTION, duration=1.0, gains=(4.0, 0.4)
+    ),
+    'shaper of a pose': lambda arm: frs.shaping.design_for_pose(arm, [0.0] * 3),
+    'shaper of an arm': frs.shaping.design_for_arm,
+    'recommendation': lambda arm: frs.shaping.recommend(arm, [0.0] * 3),
+    'experiment': lambda arm: frs.identification.design_experiment(arm, duration=1.0, period=0.01),
+    'prescribe': lambda arm: frs.Simulation(arm).prescribe('crank_joint', lambda t: (0.0, 0.0)),
+    'follow': lambda arm: frs.Simulation(arm).follow(np.zeros((2, 3)), np.zeros((2, 3))),
+}
+
+
+@pytest.mark.parametrize('name', CALLS)
+def test_it_refuses_a_closed_loop(name):
+    assert refusal(SettingError, CALLS[name], frs.load('four_bar')) == LINE
+
+
+@pytest.mark.parametrize('setting', [{'scheme': 'rk4'}, {'formulation': 'stiffened'}])
+def test_a_loop_needs_the_default_scheme(setting):
+    settings = frs.SimulationSettings(**setting)
+    assert refusal(SettingError, frs.Simulation, frs.load('four_bar'), settings) == SCHEME
+
+
+@pytest.mark.parametrize('words', [['modes'], ['shape', '--pose', '0,0,0']])
+def test_a_command_refuses_a_closed_loop(words, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main([words[0], 'four_bar', *words[1:]]) != 0
+    assert LINE in capsys.readouterr().err
+
+
+def test_a_command_simulates_a_closed_loop(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    words = ['simulate', 'four_bar', '--seconds', '0.02', '--start', '0.5,0,0', '--json']
+    assert main(words) == 0
+    assert '"crank_joint"' in capsys.readouterr().out
+
+
+def test_kinematics_and_inertia_work_on_a_closed_loop():
+    arm = frs.load('four_bar')
+    assert frs.pose(arm, ZERO)[:3, 3] == pytest.approx([0.5, 0.0, 0.4])
+    assert frs.jacobian(arm, ZERO).shape == (6, 8)
+    assert np.linalg.eigvalsh(frs.mass_matrix(arm, ZERO)).min() > 0
+    assert np.array_equal(frs.gravity_forces(arm, ZERO), frs.nonlinear_effects(arm, ZERO))
