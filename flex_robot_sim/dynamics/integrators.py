@@ -227,8 +227,9 @@ def midpoint_step(arm, loads, settings, state, step, watch, work):
                 break
         evaluations += count + cg_iterations // CG_ITERATIONS_PER_EVALUATION
         work.step[3] = count
+        is_closed = True
         if has_loops:
-            converged &= close_step(arm, q, qd, substep, work, new_q, qdd)
+            is_closed = close_step(arm, q, qd, substep, work, new_q, qdd)
         for k in range(q.size):
             mid_qd[k] = qd[k] + 0.5 * substep * qdd[k]
             new_qd[k] = qd[k] + substep * qdd[k]
@@ -240,15 +241,19 @@ def midpoint_step(arm, loads, settings, state, step, watch, work):
         if has_memory:
             flow[1] += slip_until_end(arm, mid_qd, qdd, substep, work)
         if has_loops:
-            converged &= close_rates(arm, new_q, new_qd, work)
+            is_closed &= close_rates(arm, new_q, new_qd, work)
         set_energies(arm, new_q, new_qd, work, work.energy)
         kinetic = work.energy[0]
         energy = kinetic + work.energy[1] + work.energy[2]
         dissipated = flow[1] - dissipated_before
         expected = work.step[1] + (flow[0] - work_before) - dissipated
-        is_accurate = converged and abs(energy - expected) <= MAX_ENERGY_ERROR * (
-            kinetic + abs(flow[0] - work_before) + abs(dissipated)
-        ) + ENERGY_ROUNDING * (work.energy[1] + abs(work.energy[2]))
+        is_accurate = (
+            converged
+            and is_closed
+            and abs(energy - expected)
+            <= MAX_ENERGY_ERROR * (kinetic + abs(flow[0] - work_before) + abs(dissipated))
+            + ENERGY_ROUNDING * (work.energy[1] + abs(work.energy[2]))
+        )
         if not is_accurate and evaluations < MAX_EVALUATIONS and substep > MIN_SUBSTEP_RATIO * h:
             substep *= 0.5
             set_copy(start, qdd)
@@ -261,10 +266,10 @@ def midpoint_step(arm, loads, settings, state, step, watch, work):
         remaining -= substep
         if (
             not is_accurate
-            and not energy - expected <= kinetic
-            and (evaluations >= MAX_EVALUATIONS or isfinite(energy))
+            and not (energy - expected <= kinetic and is_closed)
+            and (evaluations >= MAX_EVALUATIONS or isfinite(energy) or has_loops)
         ):
-            # the excess is above the kinetic energy: keep the old state                     (T46)
+            # the excess is above the kinetic energy, or a loop is open: keep the old state   (T46)
             flow[0], flow[1] = work_before, dissipated_before
             set_copy(old_joint_force, work.joint_force)
             qdd[:] = 0.0

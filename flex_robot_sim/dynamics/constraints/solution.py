@@ -62,7 +62,8 @@ def factor_constraints(arm, work):
                 total += PROXIMAL_WEIGHT if scale[r] > 0.0 else 1.0
             for k in range(s):
                 total -= factor[r, k] * factor[s, k]
-            factor[r, s] = sqrt(total) if r == s else total / factor[s, s]
+            # rounding may take more from a redundant row than there is
+            factor[r, s] = sqrt(max(total, PROXIMAL_WEIGHT)) if r == s else total / factor[s, s]
 
 
 @compiled
