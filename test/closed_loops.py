@@ -96,7 +96,7 @@ def _frame(arm, q, link, rotation, position):
 def _ends(arm, rng):
     """Return a rigid link or the base, and another link that moves freely relative to it."""
     links, joints = arm.description.links, {one.child: one for one in arm.description.joints}
-    paths = {}
+    paths: dict[str, frozenset[str]] = {}
     for link in links:
         joint = joints.get(link.name)
         above = paths[joint.parent] if joint else frozenset()

@@ -252,20 +252,24 @@ def _read_constraint(document, element):
         verb = 'no' if kind == 'distance' else 'a'
         remedy = 'Give length [m]' if kind == 'distance' else 'Remove length'
         raise document.error(element, f'{kind} constraint "{name}" has {verb} length', remedy)
-    frames = [_pose(parts[tag]) for tag in ('parent_origin', 'child_origin')]
-    directions = [
+    parent_rotation, parent_position = _pose(parts['parent_origin'])
+    child_rotation, child_position = _pose(parts['child_origin'])
+    parent_axis, child_axis = (
         np.array((parts[tag] or {'xyz': (1.0, 0.0, 0.0)})['xyz'])
         for tag in ('parent_axis', 'child_axis')
-    ]
+    )
     return Constraint(
         name,
         document.line(element),
         kind,
         parts['parent']['link'],
         parts['child']['link'],
-        *frames[0],
-        *frames[1],
-        *directions,
+        parent_rotation,
+        parent_position,
+        child_rotation,
+        child_position,
+        parent_axis,
+        child_axis,
         values['length'] or 0.0,
     )
 
