@@ -81,6 +81,7 @@ def test_a_loop_in_an_element_of_another_program_causes_a_warning(foreign):
     )
 
 
+@pytest.mark.slow
 def test_pinocchio_and_yourdfpy_skip_constraints():
     path = shipped_robots()['four_bar']
     pin = pytest.importorskip('pinocchio')
