@@ -67,5 +67,7 @@ def test_sensors_with_different_clocks_are_one_line(tmp_path):
     recording = Recording('two.mcap', columns, [])
     with pytest.raises(UsageError, match='has columns with different times. Name some'):
         samples_of(recording)
-    with pytest.raises(UsageError, match='two.mcap: .* have no common time, as of different clocks'):
+    with pytest.raises(
+        UsageError, match='two.mcap: .* have no common time, as of different clocks'
+    ):
         samples_of(recording, ['ax', 'bx'])
