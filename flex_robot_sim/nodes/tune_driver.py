@@ -62,9 +62,13 @@ class RosDriver:
         self._executor = make_executor('auto', self._context)
         self._executor.add_node(self._node)
         self._state: ArmState | None = None
-        self._imu, self._rows, self._is_recording, self._origin = imu, [], False, 0
+        self._imu, self._is_recording, self._origin = imu, False, 0
+        self._rows: list[list[float]] = []
         self._efforts: np.ndarray | None = None
-        self._goal, self._failure, self._sent = None, '', None
+        self._goal: Any = None  # ClientGoalHandle
+        self._failure = ''
+        # begin, times, positions and velocities of the newest trajectory
+        self._sent: tuple[float, np.ndarray, np.ndarray, np.ndarray] | None = None
         self._node.create_subscription(JointState, states, self._on_state, qos_profile_sensor_data)
         if imu:
             self._node.create_subscription(Imu, imu, self._on_imu, qos_profile_sensor_data)
@@ -230,6 +234,6 @@ class RosDriver:
             stamp = round(self.now() * SECOND)
         if not self._rows:
             self._origin = stamp
-        if len(self._rows) < MAX_ROWS:
+        if len(self._rows) < MAX_ROWS and self._state is not None:
             time_s = (stamp - self._origin) / SECOND
             self._rows.append([time_s, *self._state.position, *values])

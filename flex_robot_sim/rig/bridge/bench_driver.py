@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -32,11 +33,13 @@ class BenchDriver:
         """Connect and switch the motors on; a board without an origin is at the zero pose."""
         self.joints = tuple(arm.joint_names)
         self._controller = JointController(arm, BENCH_CONTROLLER)
-        self._states, self._time, self._failure = 0, 0.0, None
+        self._states, self._time = 0, 0.0
+        self._failure: Exception | None = None
         self._state: ArmState | None = None
         self._move: tuple | None = None  # begin, times, positions, velocities
-        self._rows, self._is_recording, self._begin = [], False, 0.0
-        self._bridge: RigBridge | None = None
+        self._rows: list[list[float]] = []
+        self._is_recording, self._begin = False, 0.0
+        self._bridge: Any = None  # the RigBridge, once it is connected
         settings = BridgeSettings(serial_port=port, calibration_file=calibration_file)
         calibration = calibration_of(settings, arm)
         bridge = RigBridge(arm, calibration, port, settings, on_state=self._on_state)
@@ -118,12 +121,11 @@ class BenchDriver:
         self._state = ArmState(time.monotonic(), position)
         if self._move is not None and self._bridge.is_moving:
             begin, times, positions, velocities = self._move
-            self._controller.set_target(
-                *(
-                    np.array([np.interp(self._time - begin, times, column) for column in table.T])
-                    for table in (positions, velocities)
-                )
+            position_now, velocity_now = (
+                np.array([np.interp(self._time - begin, times, column) for column in table.T])
+                for table in (positions, velocities)
             )
+            self._controller.set_target(position_now, velocity_now)
         efforts = self._controller.update(
             self._time, position, velocity, drives_arm=self._bridge.is_moving
         )

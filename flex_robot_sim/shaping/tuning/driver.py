@@ -101,7 +101,7 @@ def follow(
             driver.wait(min(POLL_PERIOD_S, max(end - elapsed, 1e-3)))
             _check(driver, times, positions, driver.now() - start)
             watch(min(elapsed / max(end, 1e-9), 1.0))
-        while driver.state().time < start + times[-1]:  # the last state is older than the end
+        while _time_of(driver) < start + times[-1]:  # the last state is older than the end
             driver.wait(POLL_PERIOD_S)
             _check(driver, times, positions, driver.now() - start)
         _refuse_no_motion(driver, begin.position, positions)
@@ -118,6 +118,10 @@ def _refuse_far_start(joints, measured, first):
             f'"{plain(joints[row])}" is at {measured[row]:.4g}, but the move begins at '
             f'{first[row]:.4g}. Move the arm there first'
         )
+
+
+def _time_of(driver):
+    return driver.state().time
 
 
 def _check(driver, times, positions, elapsed):

@@ -30,7 +30,8 @@ class SimulatedDriver:
         self._arm, self._random = arm, np.random.default_rng(seed)
         self._simulation = Simulation(arm, SimulationSettings(time_step=STEP_S))
         self._simulation.set_state(q=equilibrium(arm, position).q)
-        self._rows, self._begin, self._velocity = [], 0.0, np.zeros(3)
+        self._rows: list[list[float]] = []
+        self._begin, self._velocity = 0.0, np.zeros(3)
         self._is_recording = False
         self.is_mute = False  # whether states stop arriving, for tests
         self._row = 0  # of the set points, at the present step

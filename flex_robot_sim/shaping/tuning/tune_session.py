@@ -20,7 +20,7 @@ from flex_robot_sim.shaping.tuning.driver import Driver, await_state, follow
 from flex_robot_sim.shaping.tuning.log_vibration import LogVibration, log_vibration
 from flex_robot_sim.shaping.tuning.measured_table import MeasuredTable, measured_table
 from flex_robot_sim.shaping.tuning.pose_log import PoseLog, read_pose_log
-from flex_robot_sim.shaping.tuning.table_file import write_table
+from flex_robot_sim.shaping.tuning.table_file import read_table, write_table
 from flex_robot_sim.shaping.tuning.tune_plan import PERIOD_S, Move, TunePlan
 from flex_robot_sim.util.exceptions import UsageError
 from flex_robot_sim.util.files import checksum, open_atomic
@@ -83,7 +83,10 @@ class TuneSession:
         count = len(self._plan.poses)
         for row in range(count):
             self._record(row, 'before', self._plan.short_move(row))
-        logs = [self._read(row) for row in range(count)]
+        known = self._known_logs()
+        logs = [
+            known.get(self._path(row, 'before').name) or self._read(row) for row in range(count)
+        ]
         table = measured_table(self._plan.joints, logs)
         write_table(self.folder / TABLE_FILE, table)
         shaper, band = table.shaper()
@@ -130,13 +133,25 @@ class TuneSession:
         count, driver = len(self._plan.poses), self._driver
         self._say(f'pose {row + 1} of {count}, {label.partition("_")[0]} shaping')
         transfer = self._plan.transfer(await_state(driver).position, row)
-        follow(driver, *transfer, rest=self._settle)
+        follow(driver, transfer.times, transfer.positions, self._settle)
         self._settle = SETTLE_S
         driver.begin_log()
         quiet = Move(np.array([0.0, QUIET_S]), np.repeat(move.positions[:1], 2, axis=0))
-        follow(driver, *quiet)
-        follow(driver, *move, rest=self._plan.settings.ring)
+        follow(driver, quiet.times, quiet.positions)
+        follow(driver, move.times, move.positions, self._plan.settings.ring)
         driver.write_log(path)
+
+    def _known_logs(self):
+        """Return the PoseLogs of an earlier table, by file, if they are newer than their logs."""
+        path = self.folder / TABLE_FILE
+        logs = [self._path(row, 'before') for row in range(len(self._plan.poses))]
+        if self._columns or self._rate or not path.is_file():
+            return {}
+        written = path.stat().st_mtime
+        known = {log.source: log for log in read_table(path).logs}
+        return {
+            p.name: known[p.name] for p in logs if p.name in known and p.stat().st_mtime < written
+        }
 
     def _read(self, row):
         pose = self._plan.poses[row]

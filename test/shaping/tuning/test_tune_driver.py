@@ -19,7 +19,7 @@ class FakeDriver:
         self.time, self.stopped_at = 0.0, None
         self._mute_at, self._stuck_at = mute_at, stuck_at
         self._begin, self._move = 0.0, None
-        self._state = ArmState(0.0, MOVE.positions[0])
+        self._state: ArmState | None = ArmState(0.0, MOVE.positions[0])
 
     def now(self):
         """Time [s]."""
@@ -105,7 +105,8 @@ def test_an_interrupt_stops_the_arm():
 
 
 def test_the_file_driver_waits_until_a_log_is_complete(tmp_path):
-    lines, sizes = [], iter(['', 'time,ax\n', 'time,ax\n0,1\n', '', '', ''])
+    lines: list[str] = []
+    sizes = iter(['', 'time,ax\n', 'time,ax\n0,1\n', '', '', ''])
     path = tmp_path / 'before_1.csv'
 
     def write_on(_):

@@ -40,7 +40,7 @@ def test_poses_and_moves_stay_between_the_corners_of_varied_joints(seed):
     fixed[rng.integers(size)] = False
     corners[1, fixed] = corners[0, fixed]
     corners[1, ~fixed] += np.where(corners[1, ~fixed] > corners[0, ~fixed], 0.5, -0.5)
-    plan = make_plan(names, *corners, TuneSettings(poses=int(rng.integers(5, 10))))
+    plan = make_plan(names, corners[0], corners[1], TuneSettings(poses=int(rng.integers(5, 10))))
     low, high = corners.min(axis=0), corners.max(axis=0)
     for rows in (plan.poses, plan.starts[:, ~fixed]):
         keep = slice(None) if rows is plan.poses else ~fixed
