@@ -63,15 +63,15 @@ class FileDriver:
 
     def write_log(self, path: Path) -> None:
         """Print the move, write its set points next to the log, and wait for the log."""
-        set_points = path.with_name(f'{path.stem}_set_points.csv')
-        with open_atomic(set_points, 'w', encoding='utf-8') as file:
+        moves_file = path.with_name(f'{path.stem}_set_points.csv')
+        with open_atomic(moves_file, 'w', encoding='utf-8') as file:
             file.write(','.join(['time', *self.joints]) + '\n')
             for row in np.column_stack([self._times, self._positions]):
                 file.write(','.join(f'{x:.6g}' for x in row) + '\n')
         self._say(
             f'move the arm to {self._text(self._positions[0])} and let it rest. Start the '
             f'recorder, wait a second, move to {self._text(self._positions[-1])} in '
-            f'{self._times[-1]:.3g} s ({set_points.name}), and record 5 s more. Save the log as '
+            f'{self._times[-1]:.3g} s ({moves_file.name}), and record 5 s more. Save the log as '
             f'{path}'
         )
         self._await_file(path)
