@@ -22,6 +22,10 @@ def summarise(robot: RobotDescription) -> dict[str, Any]:
         'source': robot.source,
         'links': [_link(robot, index) for index in range(len(robot.links))],
         'joints': [_joint(joint) for joint in robot.joints],
+        'constraints': [
+            {'name': one.name, 'type': one.kind, 'parent': one.parent, 'child': one.child}
+            for one in robot.constraints
+        ],
         'tool': robot.tool._asdict(),
         'warnings': list(robot.warnings),
     }
@@ -40,6 +44,8 @@ def _lines(summary):
         f'{_count([j for j in summary["joints"] if j["stiffness"]], "flexible joint")}'
     )
     yield from _tree(summary)
+    for one in summary['constraints']:
+        yield f'  closed loop: {one["name"]}, {one["type"]}, {one["parent"]} to {one["child"]}'
     yield from _tool_text(summary['tool'])
     for link in summary['links']:
         if link['beam']:

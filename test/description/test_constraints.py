@@ -5,6 +5,7 @@ import pytest
 from arms import complaint, joint, link, robot
 
 from flex_robot_sim import read_description
+from flex_robot_sim.description.robot_summary import as_text, summarise
 from flex_robot_sim.util.share import shipped_robots
 
 ENDS = '<parent link="base"/><child link="hand"/>'
@@ -31,6 +32,11 @@ def test_frames_and_axes_are_read_as_written():
     assert one.parent_position.tolist() == [1, 2, 3] and one.child_position.tolist() == [4, 5, 6]
     assert np.array_equal(one.parent_rotation, [[0, -1, 0], [1, 0, 0], [0, 0, 1]])
     assert one.parent_axis.tolist() == [0, 0, 1] and one.child_axis.tolist() == [0, 1, 0]
+
+
+def test_the_summary_of_a_robot_shows_its_loops():
+    lines = as_text(summarise(read_description(arm_with(constraint('spherical')))))
+    assert '  closed loop: rod, spherical, base to hand' in [*lines]
 
 
 MISTAKES = {
