@@ -1,5 +1,5 @@
 """
-Arms in MuJoCo whose joint stiffness nobody knows, as drivers of `flexsim tune`.
+Arms in MuJoCo with hidden joint stiffness, as drivers of `flexsim tune`.
 
 The motors follow their set points; springs and dampers lie between motors and links. An
 accelerometer with noise and few bits is at the tool. Moves outside a log are not simulated: the

@@ -10,6 +10,7 @@ import numpy as np
 from flex_robot_sim.cli import common
 from flex_robot_sim.cli.terminal import show_progress
 from flex_robot_sim.ros.network import prepare_network
+from flex_robot_sim.ros.topics import JOINT_STATES
 from flex_robot_sim.util.exceptions import UsageError, plain
 
 DRIVERS = 'simulation', 'ros', 'bench', 'files'
@@ -107,7 +108,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         parser.add_argument(option, default='', metavar='NAME', help=what)
     parser.add_argument(
         '--states',
-        default='joint_states',
+        default=JOINT_STATES.name,
         metavar='NAME',
         help='topic of the joint states, for --driver ros (default: %(default)s)',
     )

@@ -33,7 +33,10 @@ if sys.platform != 'win32':
 PACKAGE = Path(__file__).resolve().parents[1]
 DYNAMICS = PACKAGE / 'dynamics'
 # rooms of the compiled equations of motion; their machine code shares one folder
-CORE_ROOMS = (PACKAGE / 'jit', PACKAGE / 'spatial', PACKAGE / 'model', DYNAMICS)
+CORE_ROOMS = (
+    *(PACKAGE / 'jit', PACKAGE / 'spatial', PACKAGE / 'model'),
+    *(DYNAMICS, DYNAMICS / 'constraints'),
+)
 SHARED_ROOMS = (*CORE_ROOMS, PACKAGE / 'analysis')  # any compiled function may call these
 MAX_FOLDERS = 24
 

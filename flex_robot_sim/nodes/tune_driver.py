@@ -22,6 +22,7 @@ from sensor_msgs.msg import Imu, JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from flex_robot_sim.nodes.follow_trajectory import follow_joint_trajectory_type
+from flex_robot_sim.ros import topics
 from flex_robot_sim.ros.conversions import SECOND
 from flex_robot_sim.ros.node_runner import make_executor
 from flex_robot_sim.shaping.tuning.driver import ArmState, DriverError, log_lines
@@ -43,7 +44,7 @@ class RosDriver:
         topic: str = '',
         action: str = '',
         imu: str = '',
-        states: str = 'joint_states',
+        states: str = topics.JOINT_STATES.name,
         context: rclpy.Context | None = None,
     ) -> None:
         """

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import replace
 from itertools import repeat, starmap
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -31,9 +31,6 @@ from flex_robot_sim.motion.limits import effort_limits, rate_limits
 from flex_robot_sim.simulation.explicit_schemes import EXPLICIT_SCHEMES
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.settings import SimulationSettings
-
-if TYPE_CHECKING:
-    from flex_robot_sim.simulation.imu_query import ImuQuery
 
 MEMORY_FIELDS = ('slip', 'slip_end')  # of the workspace: deflections that joints remember
 # of the workspace, cleared where the results of previous steps no longer hold
@@ -97,7 +94,7 @@ class SimulatedArm:
         self.payloads: dict[str, Payload] = {}
         self.pushes: dict[str, Push] = {}
         self.loads = make_loads(arm, closed_loops=True)
-        self.imu_queries: dict[str | None, ImuQuery] = {}  # by name, made when asked for
+        self.imu_queries: dict[str | None, Any] = {}  # ImuQuery by name, made when asked for
         self.start_energy = 0.0  # [J]
         self.formulation: FormulationDynamics | None = None
         # bound to the tables of the steps

@@ -167,7 +167,8 @@ class SimulationQueries:
         known = self._simulated.imu_queries
         if name not in known:
             known[name] = ImuQuery(self._simulated, name)
-        return known[name].motion(self._simulated)
+        query: ImuQuery = known[name]
+        return query.motion(self._simulated)
 
     def wrench(self, joint: str) -> np.ndarray:
         """Moment and force (6,) [N m, N] that a joint transmits to its link, in the link frame."""

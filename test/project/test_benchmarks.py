@@ -26,7 +26,8 @@ ENGINES = {
     'demo_start': 'rclpy',
     'view_load': 'viser',
 }
-HELPERS = ('chopped', 'precision', 'swing', 'timing')  # run by others that are run here
+# run by others that are run here
+HELPERS = ('chopped', 'precision', 'shipped_trees', 'swing', 'timing')
 # what is run by a test of its own, and where
 ELSEWHERE = {
     'bench_moves': 'control/test_control_benchmark.py',
