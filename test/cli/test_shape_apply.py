@@ -15,6 +15,8 @@ from flex_robot_sim.shaping.impulses import of_kind
 from flex_robot_sim.shaping.shaper_file import write_shaper
 from flex_robot_sim.shaping.shaper_specification import ShaperSpecification
 
+pytestmark = pytest.mark.slow
+
 JOINTS = 'waist', 'shoulder', 'elbow'
 TIMES = np.arange(0.0, 1.2, 0.01)
 SHAPER = of_kind('zvd', 2.5, 0.01)
@@ -177,7 +179,6 @@ def test_joint_states_of_a_recording_are_a_trajectory(capsys, tmp_path, design):
     np.testing.assert_allclose(rows[[0, -1], 1:], [seen[0], seen[-1]], atol=1e-9)
 
 
-@pytest.mark.slow
 def test_the_table_has_the_path_error_of_each_shaper(capsys, tmp_path):
     times = np.arange(0.0, 1.0, 0.01)
     path = write(

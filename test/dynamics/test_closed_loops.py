@@ -15,6 +15,8 @@ from scipy.integrate import solve_ivp
 import flex_robot_sim as frs
 from flex_robot_sim.simulation import queries
 
+pytestmark = pytest.mark.slow
+
 LINKAGE = ('revolute', 'prismatic')
 
 
@@ -153,7 +155,6 @@ def test_a_restored_loop_continues_bit_for_bit():
     assert np.array_equal(simulation.q, other.q) and np.array_equal(simulation.v, other.v)
 
 
-@pytest.mark.slow
 def test_gaps_and_closing_rates_do_not_grow_in_1e5_steps():
     simulation = frs.Simulation(frs.load('four_bar'))
     simulation.effort = [0.3, 0.0, 0.0]

@@ -22,6 +22,8 @@ from scipy.spatial.transform import Rotation
 import flex_robot_sim as frs
 from flex_robot_sim.util.share import shipped_robots
 
+pytestmark = pytest.mark.slow
+
 cases = pytest.mark.parametrize('case', CASES)
 ANGLES = [0.3, -1.1, 2.0]
 

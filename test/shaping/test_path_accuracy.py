@@ -13,6 +13,8 @@ from flex_robot_sim.shaping.shaper_specification import ShaperSpecification
 from flex_robot_sim.shaping.shaper_stages import stages_of
 from flex_robot_sim.util.exceptions import SettingError
 
+pytestmark = pytest.mark.slow
+
 RADIUS = 0.1
 
 
@@ -114,7 +116,6 @@ def largest_gap(points, path):
     return max(np.linalg.norm(path - point, axis=1).min() for point in points)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize('seed', range(2))
 def test_the_error_by_pose_is_the_distance_of_the_curves(arm, seed):
     # delays that change by a factor of 4, and velocity limits
@@ -143,7 +144,6 @@ def test_the_error_by_pose_is_the_distance_of_the_curves(arm, seed):
     assert expected > 1e-3
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize('name', ['panda', 'ur5e'])
 def test_the_error_of_a_public_arm_is_the_distance_between_dense_curves(name):
     if name == 'panda':

@@ -12,6 +12,8 @@ from flex_robot_sim.cli import main
 from flex_robot_sim.identification import log_file
 from flex_robot_sim.recording.read.reader import read_recording
 
+pytestmark = pytest.mark.slow
+
 PERIOD, COUNT = 5e-3, 1000  # [s]
 FREQUENCY, RATIO = 4.0, 0.01
 TIMES = PERIOD * np.arange(COUNT)
@@ -97,7 +99,6 @@ def write_mcap(path, times, signals):
 
 
 @pytest.mark.long(after=1)
-@pytest.mark.slow
 @pytest.mark.parametrize('name', ['run.csv', 'run.mcap'])
 def test_a_fit_to_a_file_of_a_program_finds_EI(name, tmp_path, capsys):
     path, (times, signals) = tmp_path / name, beam_signals()

@@ -13,6 +13,8 @@ from flex_robot_sim.cli import main
 from flex_robot_sim.recording.read.reader import read_recording
 from flex_robot_sim.util.exceptions import UsageError
 
+pytestmark = pytest.mark.slow
+
 PERIOD, COUNT = 5e-3, 800  # [s]
 FREQUENCY, RATIO = 4.0, 0.01
 TIMES = PERIOD * np.arange(COUNT)

@@ -6,6 +6,8 @@ import pytest
 from flex_robot_sim.shaping.tuning.pose_log import read_pose_log
 from flex_robot_sim.util.exceptions import UsageError
 
+pytestmark = pytest.mark.slow
+
 T = np.arange(0.0, 6.0, 0.005)
 AFTER = np.maximum(T - 1.0, 0.0)
 RINGING = np.exp(-0.5 * AFTER) * np.sin(2 * np.pi * 4.0 * AFTER) * 3.0
