@@ -13,6 +13,7 @@ from flex_robot_sim.shaping import impulses
 from flex_robot_sim.shaping.online_shaper import OnlineShaper
 from flex_robot_sim.shaping.sampled_positions import ShapedPositions, checked_times, extended_times
 from flex_robot_sim.util.exceptions import SettingError
+from flex_robot_sim.util.summary import summarized
 
 MAX_CYCLES_PER_SAMPLE = 0.49  # highest mode that a sampled shaper can cancel
 
@@ -25,6 +26,7 @@ class CoveredBand(NamedTuple):
     ratio: float  # of damping, mean
 
 
+@summarized
 class ShaperSpecification(NamedTuple):
     """
     A designed shaper: impulses with constant delays, then stages that follow the pose.

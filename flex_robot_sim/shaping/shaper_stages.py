@@ -11,10 +11,12 @@ from flex_robot_sim.analysis.mode_table import ModeTable
 from flex_robot_sim.shaping.impulses import SI, Shaper, of_kind
 from flex_robot_sim.shaping.specified_insensitivity import Band, si
 from flex_robot_sim.util.exceptions import SettingError
+from flex_robot_sim.util.summary import summarized
 
 MAX_GROUP_RATIO = 1.5  # ratio of frequencies of modes that share a stage
 
 
+@summarized
 class ShaperStage(NamedTuple):
     """A part of a shaper whose delays follow the phase of a mode, or of a group of close ones."""
 

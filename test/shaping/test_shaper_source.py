@@ -91,6 +91,7 @@ def test_delays_by_pose_have_no_fir_coefficients_and_fixed_ones_have():
         'with fixed=True'
     )
     positions = TIMES[:, None] * [0.3, 0.4, -0.5]
+    assert len(repr(by_pose).splitlines()) <= 20  # no table in a terminal
     shaped = by_pose.shape(TIMES, positions)
     assert (shaped.positions[-1] == positions[-1]).all()
     assert shaped.times[-1] - TIMES[-1] <= by_pose.added_time + 0.02
