@@ -156,7 +156,7 @@ def draw(
     spectrum: Spectrum | None,
 ) -> None:
     """Write the frequencies and the sensitivity curves of shapers with constant delays."""
-    from flex_robot_sim.util.plots import Chart, Curve, write_charts
+    from flex_robot_sim.util.plots import COLOURS, Chart, Curve, write_charts
 
     best = candidates[best].name
     low = min(case.frequencies.min() for case in cases)
@@ -181,7 +181,7 @@ def draw(
             f,
             100 * candidate.shaper.vibration(f, ratio),
             k,
-            0 if candidate.name == best else 1,
+            0 if candidate.name == best else 1 + k // len(COLOURS),  # no pair looks alike
         )
         for k, candidate in enumerate(candidates)
         if k and not candidate.follows and not candidate.profile
