@@ -16,6 +16,18 @@ SIGNALS = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
 SILENT_WARNINGS = DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning
 
 
+def shape_outcome(capsys, *words):
+    """Return exit code, standard output and standard error of `flexsim shape`."""
+    from flex_robot_sim import cli
+
+    try:
+        code = cli.main(['shape', *map(str, words)])
+    except SystemExit as end:
+        code = end.code
+    done = capsys.readouterr()
+    return code, done.out, done.err
+
+
 def scheduling():
     """Return policy and parameter of each thread of this process."""
     found = {}

@@ -25,7 +25,12 @@ from flex_robot_sim.nodes.follow_trajectory import follow_joint_trajectory_type
 from flex_robot_sim.ros import topics
 from flex_robot_sim.ros.conversions import SECOND
 from flex_robot_sim.ros.node_runner import make_executor
-from flex_robot_sim.shaping.tuning.driver import ArmState, DriverError, log_lines
+from flex_robot_sim.shaping.tuning.driver import (
+    ArmState,
+    DriverError,
+    log_lines,
+    set_point_velocities,
+)
 from flex_robot_sim.util.exceptions import UsageError, plain
 from flex_robot_sim.util.files import open_atomic
 
@@ -90,8 +95,7 @@ class RosDriver:
     def move(self, times: np.ndarray, positions: np.ndarray) -> None:
         """Send a trajectory."""
         times, positions = np.asarray(times, float), np.asarray(positions, float)
-        velocities = np.gradient(positions, times, axis=0) if times.size > 2 else 0 * positions
-        velocities[[0, -1]] = 0.0
+        velocities = set_point_velocities(times, positions)
         self._sent = (self.now(), times, positions, velocities)
         # the arm is at the first point already
         self._send(times[1:], positions[1:], velocities[1:])

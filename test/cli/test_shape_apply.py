@@ -5,9 +5,9 @@ import json
 
 import numpy as np
 import pytest
+from command_calls import shape_outcome
 
 import flex_robot_sim as frs
-from flex_robot_sim import cli
 from flex_robot_sim.cli.shape_table import as_text
 from flex_robot_sim.motion.limits import rate_limits
 from flex_robot_sim.recording.simulated import SimulationRecording
@@ -20,16 +20,6 @@ pytestmark = pytest.mark.slow
 JOINTS = 'waist', 'shoulder', 'elbow'
 TIMES = np.arange(0.0, 1.2, 0.01)
 SHAPER = of_kind('zvd', 2.5, 0.01)
-
-
-def flexsim(capsys, *words):
-    """Return exit code, standard output and standard error."""
-    try:
-        code = cli.main(['shape', *map(str, words)])
-    except SystemExit as end:
-        code = end.code
-    done = capsys.readouterr()
-    return code, done.out, done.err
 
 
 def positions():
@@ -73,7 +63,7 @@ def test_a_trajectory_is_the_mean_of_itself_at_the_impulses(capsys, tmp_path, de
         ('time', *(prefix + name for name in names), 'current'),
         np.column_stack(columns),
     )
-    code, out, _ = flexsim(capsys, 'two_link', '--design', design, '--apply', path, '--json')
+    code, out, _ = shape_outcome(capsys, 'two_link', '--design', design, '--apply', path, '--json')
     assert code == 0
     figures = json.loads(out)
     found_names, rows = read(tmp_path / 'move_shaped.csv')
@@ -98,7 +88,7 @@ def test_a_trajectory_is_the_mean_of_itself_at_the_impulses(capsys, tmp_path, de
 def test_the_text_states_time_path_error_and_limits(capsys, tmp_path, move, design):
     output = tmp_path / 'out.csv'
     words = ('--design', design, '--apply', move, '--output', output)
-    code, out, _ = flexsim(capsys, 'two_link', *words, '--path-error', '1e-5')
+    code, out, _ = shape_outcome(capsys, 'two_link', *words, '--path-error', '1e-5')
     assert code == 0
     lines = out.splitlines()
     assert lines[0] == f'{output}: shaped by zvd, 161 samples every 0.01 s'
@@ -109,18 +99,18 @@ def test_the_text_states_time_path_error_and_limits(capsys, tmp_path, move, desi
         'unshaped',
     ]
     assert [line.split()[0] for line in lines[4:]] == [*JOINTS]
-    code, _, err = flexsim(capsys, 'two_link', *words)
+    code, _, err = shape_outcome(capsys, 'two_link', *words)
     assert (code, 'exists already' in err) == (2, True)
 
 
 def test_without_a_urdf_the_path_error_is_unknown(capsys, move, design):
-    code, out, _ = flexsim(capsys, '--design', design, '--apply', move)
+    code, out, _ = shape_outcome(capsys, '--design', design, '--apply', move)
     assert code == 0 and '  path error unknown without a URDF' in out
     # the limits are those of the file, if it has any
     limits = np.array([0.3, np.inf, 0.7])
     parts = ShaperSpecification('zvd', SHAPER, velocity_limits=limits)
     write_shaper(design, parts, 'two_link', JOINTS)
-    _, out, _ = flexsim(capsys, '--design', design, '--apply', move, '--force', '--json')
+    _, out, _ = shape_outcome(capsys, '--design', design, '--apply', move, '--force', '--json')
     waist, shoulder, elbow = json.loads(out)['joints']
     assert [row['velocity_limit'] for row in (waist, shoulder, elbow)] == [0.3, None, 0.7]
     assert waist['velocity'] == pytest.approx(0.3) and elbow['velocity'] <= 0.7
@@ -130,7 +120,7 @@ def test_uneven_times_are_interpolated_with_a_note(capsys, tmp_path, design):
     times = np.array([0.0, 0.1, 0.3, 1.0])
     rows = np.column_stack([times, times, 2 * times, -times])
     path = write(tmp_path / 'points.csv', ('time', *JOINTS), rows)
-    code, out, _ = flexsim(capsys, '--design', design, '--apply', path)
+    code, out, _ = shape_outcome(capsys, '--design', design, '--apply', path)
     assert (
         code == 0 and 'not evenly spaced; positions are interpolated linearly, every 0.1 s' in out
     )
@@ -141,7 +131,7 @@ def test_a_trajectory_above_the_limits_is_slowed_with_a_note(capsys, tmp_path, d
     rows = np.column_stack([TIMES, *(1.3 * limits[j] * TIMES * (j == 0) for j in range(3))])
     rows[:, 1:] = np.minimum(rows[:, 1:], 1.0)
     path = write(tmp_path / 'fast.csv', ('time', *JOINTS), rows)
-    code, out, _ = flexsim(capsys, 'two_link', '--design', design, '--apply', path, '--json')
+    code, out, _ = shape_outcome(capsys, 'two_link', '--design', design, '--apply', path, '--json')
     figures = json.loads(out)
     assert code == 0 and 'the shaped trajectory keeps the limit' in figures['notes'][0]
     waist = figures['joints'][0]
@@ -154,7 +144,7 @@ def test_a_trajectory_that_is_not_shaped_or_does_not_move_has_a_note(capsys, tmp
     write_shaper(design, ShaperSpecification('none'), 'two_link', JOINTS)
     rows = np.column_stack([TIMES, np.tile([0.1, 0.2, 0.3], (TIMES.size, 1))])
     path = write(tmp_path / 'still.csv', ('time', *JOINTS), rows)
-    code, out, _ = flexsim(capsys, '--design', design, '--apply', path)
+    code, out, _ = shape_outcome(capsys, '--design', design, '--apply', path)
     assert code == 0 and out.startswith(
         '  note: no shaper is recommended: the trajectory is unchanged\n'
         '  note: no joint moves in this trajectory\n'
@@ -171,7 +161,9 @@ def test_joint_states_of_a_recording_are_a_trajectory(capsys, tmp_path, design):
         recording.add(simulation)
         seen.append(simulation.position.copy())
     recording.close()
-    code, _, err = flexsim(capsys, 'two_link', '--design', design, '--apply', tmp_path / 'a.mcap')
+    code, _, err = shape_outcome(
+        capsys, 'two_link', '--design', design, '--apply', tmp_path / 'a.mcap'
+    )
     assert (code, err) == (0, '')
     names, rows = read(tmp_path / 'a_shaped.csv')
     assert names == ['time', *JOINTS]
@@ -185,7 +177,7 @@ def test_the_table_has_the_path_error_of_each_shaper(capsys, tmp_path):
         tmp_path / 'a.csv', ('time', 'motor'), np.column_stack([times, 0.4 * np.sin(3 * times)])
     )
     words = ('single_link', '--pose', '0', '--acceleration', '5', '--apply', path)
-    code, out, _ = flexsim(capsys, *words, '--json')
+    code, out, _ = shape_outcome(capsys, *words, '--json')
     summary = json.loads(out)
     assert code == 0
     rows = {row['name']: row['trajectory_path_error'] for row in summary['shapers']}
@@ -246,7 +238,7 @@ def broken(row, column, value):
 )
 def test_an_invalid_trajectory_is_one_line(capsys, tmp_path, design, names, rows, message):
     path = write(tmp_path / 'a.csv', names, rows)
-    found = flexsim(capsys, 'two_link', '--design', design, '--apply', path)
+    found = shape_outcome(capsys, 'two_link', '--design', design, '--apply', path)
     assert found == (2, '', f'flexsim shape: {path}: {message}\n')
     assert not (tmp_path / 'a_shaped.csv').exists()
 
@@ -279,4 +271,4 @@ def test_an_invalid_trajectory_is_one_line(capsys, tmp_path, design, names, rows
     ],
 )
 def test_wrong_options_are_one_line(capsys, words, message):
-    assert flexsim(capsys, *words) == (2, '', f'flexsim shape: {message}\n')
+    assert shape_outcome(capsys, *words) == (2, '', f'flexsim shape: {message}\n')

@@ -6,22 +6,12 @@ import shlex
 
 import numpy as np
 import pytest
+from command_calls import shape_outcome
 
 import flex_robot_sim as frs
-from flex_robot_sim import cli
 from flex_robot_sim.control.servo import design_servo
 
 pytestmark = pytest.mark.slow
-
-
-def flexsim(capsys, *words):
-    """Return exit code, standard output and the line of standard error."""
-    try:
-        code = cli.main(['shape', *map(str, words)])
-    except SystemExit as end:
-        code = end.code
-    done = capsys.readouterr()
-    return code, done.out, done.err
 
 
 @pytest.fixture
@@ -39,7 +29,7 @@ def log(tmp_path):
 
 
 def test_model_gives_a_line_for_each_shaper_and_one_recommendation(capsys):
-    code, out, err = flexsim(capsys, 'single_link', '--pose', '0.3', '--json')
+    code, out, err = shape_outcome(capsys, 'single_link', '--pose', '0.3', '--json')
     assert (code, err) == (0, '')
     summary = json.loads(out)
     rows = {one['name']: one for one in summary['shapers']}
@@ -55,7 +45,7 @@ def test_model_gives_a_line_for_each_shaper_and_one_recommendation(capsys):
 
 
 def test_the_text_names_the_recommended_shaper(capsys):
-    code, out, _ = flexsim(capsys, 'single_link', '--move', '-0.4', '0.5')
+    code, out, _ = shape_outcome(capsys, 'single_link', '--move', '-0.4', '0.5')
     assert code == 0
     lines = out.splitlines()
     match = re.search(
@@ -70,7 +60,7 @@ def test_the_text_names_the_recommended_shaper(capsys):
 
 
 def test_no_shaper_is_recommended_if_all_increase_the_vibration(capsys):
-    code, out, _ = flexsim(capsys, 'single_link', '--servo')
+    code, out, _ = shape_outcome(capsys, 'single_link', '--servo')
     assert code == 0
     # with these gains, from the linear matrices alone
     arm = frs.load('single_link')
@@ -88,7 +78,7 @@ def test_no_shaper_is_recommended_if_all_increase_the_vibration(capsys):
 @pytest.mark.long
 def test_each_pose_and_payload_is_a_case(capsys):
     cases = '--pose 0,0,0 --pose 0,0.5,1 --payload 0 --payload forearm=0.2'
-    code, out, _ = flexsim(capsys, 'two_link', *shlex.split(cases), '--json')
+    code, out, _ = shape_outcome(capsys, 'two_link', *shlex.split(cases), '--json')
     assert code == 0
     assert [case['name'] for case in json.loads(out)['cases']] == [
         f'{pose}, {payload}'
@@ -99,14 +89,14 @@ def test_each_pose_and_payload_is_a_case(capsys):
 
 def test_servo_gains_make_the_joints_compliant(capsys):
     stiff, soft = (
-        json.loads(flexsim(capsys, 'single_link', '--pose', '0', '--json', *words)[1])
+        json.loads(shape_outcome(capsys, 'single_link', '--pose', '0', '--json', *words)[1])
         for words in ((), ('--servo',))
     )
     assert soft['cases'][0]['frequencies'][0] != stiff['cases'][0]['frequencies'][0]
 
 
 def test_log_gives_its_frequency_and_a_recommendation(capsys, log):
-    code, out, _ = flexsim(capsys, '--log', log, '--json')
+    code, out, _ = shape_outcome(capsys, '--log', log, '--json')
     summary = json.loads(out)
     (first,) = summary['resonances']
     assert code == 0
@@ -120,7 +110,7 @@ def test_a_log_without_vibration_gives_no_recommendation(capsys, tmp_path):
     path = tmp_path / 'quiet.csv'
     noise = np.random.default_rng(0).normal(size=(2000, 2))
     np.savetxt(path, noise, delimiter=',', header='ax,ay', comments='')
-    code, out, err = flexsim(capsys, '--log', path, '--rate', 200, '--json')
+    code, out, err = shape_outcome(capsys, '--log', path, '--rate', 200, '--json')
     assert (code, json.loads(out)['recommended']) == (1, None)
     assert err == (
         f'flexsim shape: {path}: no resonance stands out. Record several periods '
@@ -129,7 +119,7 @@ def test_a_log_without_vibration_gives_no_recommendation(capsys, tmp_path):
 
 
 def test_a_rigid_arm_needs_a_description_of_its_flexibility_or_a_recording(capsys):
-    code, _, err = flexsim(capsys, 'rcm')
+    code, _, err = shape_outcome(capsys, 'rcm')
     assert (code, err) == (
         1,
         'flexsim shape: rcm: no resonance stands out, as no link and no '
@@ -143,7 +133,7 @@ def test_a_rigid_arm_needs_a_description_of_its_flexibility_or_a_recording(capsy
 def test_plot_is_written(capsys, log, tmp_path, words):
     figure = tmp_path / 'shape.png'
     words = [log if word == 'LOG' else word for word in words]
-    assert flexsim(capsys, *words, '--plot', figure)[0] == 0
+    assert shape_outcome(capsys, *words, '--plot', figure)[0] == 0
     assert figure.read_bytes().startswith(b'\x89PNG')
 
 
@@ -188,4 +178,4 @@ def test_plot_is_written(capsys, log, tmp_path, words):
     ],
 )
 def test_an_impossible_input_is_one_line(capsys, words, message):
-    assert flexsim(capsys, *words) == (2, '', f'flexsim shape: {message}\n')
+    assert shape_outcome(capsys, *words) == (2, '', f'flexsim shape: {message}\n')

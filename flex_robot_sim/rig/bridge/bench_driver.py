@@ -14,7 +14,12 @@ from flex_robot_sim.control.joint_controller import JointController
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.rig.bridge.bridge import BridgeSettings, RigBridge, RigState, calibration_of
 from flex_robot_sim.rig.errors import RigError
-from flex_robot_sim.shaping.tuning.driver import ArmState, DriverError, log_lines
+from flex_robot_sim.shaping.tuning.driver import (
+    ArmState,
+    DriverError,
+    log_lines,
+    set_point_velocities,
+)
 from flex_robot_sim.util.files import open_atomic
 
 BENCH_CONTROLLER = ControllerSettings(damping_ratio=1.0, bandwidth=1.5, state_period=0.0)
@@ -60,7 +65,7 @@ class BenchDriver:
 
     def move(self, times: np.ndarray, positions: np.ndarray) -> None:
         """Follow positions from the next telemetry on."""
-        velocities = np.gradient(positions, times, axis=0) if len(times) > 2 else 0 * positions
+        velocities = set_point_velocities(times, positions)
         self._move = self._time, np.asarray(times), np.asarray(positions), velocities
 
     def wait(self, seconds: float) -> None:

@@ -34,6 +34,14 @@ class ArmState(NamedTuple):
     position: np.ndarray  # (n,)                                               [rad, m]
 
 
+def set_point_velocities(times: np.ndarray, positions: np.ndarray) -> np.ndarray:
+    """Velocities (k, n) of positions (k, n) at times (k,), from rest to rest."""
+    velocities = np.zeros_like(positions, dtype=float)
+    if len(times) > 2:
+        velocities[1:-1] = np.gradient(positions, times, axis=0)[1:-1]
+    return velocities
+
+
 class Driver(Protocol):
     """An arm that follows set points, and a sensor on it. Times are those of `now` [s]."""
 
