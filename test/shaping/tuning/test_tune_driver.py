@@ -3,11 +3,26 @@
 import numpy as np
 import pytest
 
-from flex_robot_sim.shaping.tuning.driver import ArmState, DriverError, follow
+from flex_robot_sim.shaping.tuning.driver import (
+    ArmState,
+    DriverError,
+    follow,
+    set_point_velocities,
+)
 from flex_robot_sim.shaping.tuning.file_driver import FileDriver
 from flex_robot_sim.shaping.tuning.tune_plan import smooth_move
 
 MOVE = smooth_move(np.array([0.0, 0.5]), np.array([0.4, 0.1]), 0.5, 1.0)
+
+
+def test_velocities_of_set_points_are_the_derivative_and_zero_at_both_ends():
+    times = np.sort(np.random.default_rng(1).uniform(0.0, 2.0, 40))
+    positions = np.column_stack([times**2, 3.0 - 2.0 * times])
+    velocities = set_point_velocities(times, positions)
+    # the differences are exact for polynomials of second order, also at uneven times
+    expected = np.column_stack([2.0 * times, np.full(times.size, -2.0)])
+    np.testing.assert_allclose(velocities[1:-1], expected[1:-1], atol=1e-9)
+    assert not velocities[[0, -1]].any()
 
 
 class FakeDriver:
