@@ -39,7 +39,7 @@ def test_a_decay_gives_frequency_and_damping_within_their_deviations(frequency, 
     assert np.median(misses) < 1.5
 
 
-@pytest.mark.long(after=1)
+@pytest.mark.long
 @pytest.mark.parametrize(
     'frequency, ratio, zeros', [(3.0, 0.03, 0), (7.3, 0.06, 0), (12.0, 0.02, 2), (7.3, 0.06, 2)]
 )
@@ -103,7 +103,7 @@ def test_two_modes_are_both_found():
     assert sorted(one.frequency for one in found) == pytest.approx([3.0, 11.0], rel=0.01)
 
 
-@pytest.mark.long(after=1)
+@pytest.mark.long
 @pytest.mark.parametrize('columns', [1, 3])
 def test_noise_and_drift_contain_no_vibration(columns):
     for seed in range(6):

@@ -81,6 +81,7 @@ def test_a_terminal_shows_the_number_of_remaining_functions(cache):
     assert shown.endswith(b'\r')  # and the line disappears
 
 
+@pytest.mark.long
 @needs_tuned_numba
 def test_simulate_is_correct_for_any_bit_flip_in_the_cache(tmp_path, mutants):
     """Use a real cache and a real command; 142 bits with --long."""

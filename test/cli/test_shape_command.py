@@ -59,6 +59,7 @@ def test_the_text_names_the_recommended_shaper(capsys):
     assert nominal <= worst <= 0.51
 
 
+@pytest.mark.long
 def test_no_shaper_is_recommended_if_all_increase_the_vibration(capsys):
     code, out, _ = shape_outcome(capsys, 'single_link', '--servo')
     assert code == 0

@@ -72,6 +72,7 @@ def test_every_turn_of_the_bench_can_be_planned(benchmark, row):
     assert angles[0] == start and angles[-1] == pytest.approx(end, abs=1e-9)
 
 
+@pytest.mark.long
 def test_modes_are_found_in_logs_with_the_move(benchmark):
     pytest.importorskip('mujoco')
     found = benchmark.PARTS['logs_whole'][0](True)
@@ -80,6 +81,7 @@ def test_modes_are_found_in_logs_with_the_move(benchmark):
     assert dict(benchmark.PARTS['logs_whole'][1](found))
 
 
+@pytest.mark.long
 def test_arms_with_hidden_stiffness_are_tuned_by_logs(benchmark):
     pytest.importorskip('mujoco')
     found = benchmark.PARTS['tune_hidden_arms'][0](True)
@@ -105,12 +107,14 @@ def test_shapers_for_sweeps_leave_no_more_than_they_claim(benchmark):
     assert dict(benchmark.PARTS['sweep_left'][1](found))
 
 
+@pytest.mark.long
 def test_shapers_for_logs_leave_no_more_than_the_stated_interval(benchmark):
     found = benchmark.PARTS['found_above_claim'][0](True)
     assert found['cases'] >= 3 and found['above'] == 0.0
     assert dict(benchmark.PARTS['found_above_claim'][1](found))
 
 
+@pytest.mark.long
 def test_a_fit_of_modes_leaves_less_of_a_sweep_than_a_spectrum(benchmark):
     found = benchmark.PARTS['klipper_method'][0](True)
     assert found['fit_left']['worst'] < found['spectrum_left']['worst']

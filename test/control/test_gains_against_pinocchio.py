@@ -127,7 +127,7 @@ def near(arm):
     return np.array([RESTING_SLIDE if unit == 'm' else RESTING_TURN for unit in arm.units])
 
 
-@pytest.mark.long(after=1)
+@pytest.mark.long
 @pytest.mark.parametrize('name', ['lbr_iiwa14', 'fr3', 'xarm7', 'z1'])
 def test_default_gains_leave_the_error_that_an_arm_of_pinocchio_has(name):
     path = file_of(name)

@@ -132,7 +132,7 @@ def test_without_it_nothing_changes():
     assert JointController(rigid_arm(), NOTHING).servo.integral is None
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_dry_friction_is_overcome_by_default_and_no_joint_hunts():
     # a wrist of 1e-3 kg m2 has 0.04 N m/rad at 1 Hz: 0.2 N m hold it anywhere within 5 rad
     limit = '<limit lower="-2" upper="2" effort="90" velocity="3"/><dynamics friction="0.2"/>'

@@ -120,7 +120,7 @@ def test_a_wrist_with_a_large_mass_far_along_its_axis_is_accepted():
     assert read_description(robot(*parts)).joint_names == ['hinge']
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_chain_of_three_thousand_flexible_links_is_read():
     # about the first axis, the last links are 3 km away from links of 1 g m2 about themselves
     parts = [link('l0') + joint('j0', child='l0', inside='<axis xyz="1 0 0"/>')]

@@ -39,7 +39,7 @@ def set_in_motion(simulation):
     return simulation
 
 
-@pytest.mark.long(after=1)
+@pytest.mark.long
 @pytest.mark.parametrize('step', [1e-3, 0.05, 1.0])
 def test_a_pendulum_follows_the_elliptic_functions(step):
     # released 2 rad from its rest position: sin(angle / 2) = k cn(w t) / dn(w t), k = sin(1)

@@ -82,6 +82,7 @@ def test_a_step_that_does_not_converge_adds_no_energy(seed):
     assert any('did not converge' in line for line in simulation.reports)
 
 
+@pytest.mark.long
 def test_a_step_ends_after_a_bounded_number_of_evaluations():
     # the count runs in plain Python, where a function can be replaced
     environment = {

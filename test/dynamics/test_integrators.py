@@ -194,8 +194,7 @@ def geared_and_damped():
     )
 
 
-@pytest.mark.long(after=1)
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize('scheme', EXPLICIT)
 def test_the_longest_step_is_stable_and_a_longer_one_is_not(scheme):
     arm = geared_and_damped()

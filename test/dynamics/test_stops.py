@@ -112,7 +112,7 @@ def fastest_way_back(step, scheme):
     return min(speeds)
 
 
-@pytest.mark.long(after=1)
+@pytest.mark.long
 @pytest.mark.parametrize('step, tolerance', [(1e-4, 0.02), (1e-3, 0.2)])
 def test_an_arm_rebounds_from_its_stop_as_in_the_reference(step, tolerance):
     # contact lasts 10 ms; its damping is of first order in the step

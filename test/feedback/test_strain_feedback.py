@@ -217,7 +217,7 @@ def rates_of_motion(arm, pose, servo, design=None):
     return np.log(np.linalg.eigvals(step).astype(complex)) / LOOP.period
 
 
-@pytest.mark.long(after=1)
+@pytest.mark.long
 def test_other_modes_of_two_links_in_motion_lose_no_more_than_the_design_says(
     of_two_links, undamped
 ):

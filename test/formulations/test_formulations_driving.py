@@ -35,6 +35,7 @@ def make_moving_simulation(arm, scheme, formulation, seed=1, **more):
     return simulation
 
 
+@pytest.mark.long(after=1)
 @pytest.mark.parametrize('scheme', SCHEMES[:4])
 def test_rigid_arm_moves_as_with_the_recursion(scheme):
     # rigid, so no formulation omits a term: gears, slides, friction, a push and a payload

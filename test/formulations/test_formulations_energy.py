@@ -188,7 +188,7 @@ def _slope(arm, q, qd, formulation, step, seconds):
     return abs(np.polyfit(times, balance, 1)[0]) / moving.mean()
 
 
-@pytest.mark.long(after=2)
+@pytest.mark.long
 @pytest.mark.parametrize('formulation', FORMULATIONS)
 def test_a_passive_arm_conserves_its_energy(formulation, pytestconfig):
     count, seconds = (100, 10.0) if formulation == 'dual_screw' else (10, 2.0)

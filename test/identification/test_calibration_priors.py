@@ -168,7 +168,8 @@ def test_the_gauge_of_a_log_does_not_lead_the_pulses(folder):
     pulses = np.array([one.message.step_position for one in run.readings])
     # the part without a gap with the largest stepper motion
     parts = np.split(np.arange(time.size), np.flatnonzero(np.diff(time) > 5e-3) + 1)
-    part = max(parts, key=lambda rows: np.abs(np.diff(pulses[rows])).sum())
+    travels = [np.abs(np.diff(pulses[rows])).sum() for rows in parts]
+    part = parts[int(np.argmax(travels))]
     even = np.arange(time[part[0]], time[part[-1]], 1e-3)
     turn = run.calibration.turn
     encoder, gauge = (

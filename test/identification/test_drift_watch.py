@@ -135,7 +135,7 @@ def test_a_healthy_arm_raises_no_alarm_and_its_payload_is_estimated(watched):
             assert stop.payload.mass == pytest.approx(mass, abs=0.02)
 
 
-@pytest.mark.long(after=1)
+@pytest.mark.long
 @pytest.mark.parametrize('robot, carries', [('two_link', True), ('rig', False)])
 def test_a_softer_link_is_detected_within_some_stops(watched, robot, carries):
     found = watched(robot, 0.9, stops=12, seed=5, carries=carries)
@@ -145,7 +145,7 @@ def test_a_softer_link_is_detected_within_some_stops(watched, robot, carries):
     assert share == pytest.approx(math.sqrt(0.9), abs=0.01)
 
 
-@pytest.mark.long(after=1)
+@pytest.mark.long
 @pytest.mark.parametrize('soft', [1.0, 0.9])
 def test_the_strip_of_the_emulated_bench_is_watched_with_counts_and_gauges(soft):
     """Use encoders with counts of 2.6 mrad, gauges with their converter, a rotor in a field."""

@@ -97,6 +97,7 @@ def test_the_tilt_of_a_base_is_found(plants, tilted_log):
     assert not without.is_good
 
 
+@pytest.mark.long
 def test_the_creep_rate_of_friction_is_found(plants):
     coulomb = 0.3
     plant = plants['mujoco_plant'].MujocoPlant(arm_of(plants, coulomb), 'creep', PIECES)
@@ -111,7 +112,7 @@ def test_the_creep_rate_of_friction_is_found(plants):
     expect_values(found, {'joint1.coulomb': coulomb, 'joint1.creep_rate': creep_rate}, 0.05)
 
 
-@pytest.mark.long(after=1)
+@pytest.mark.long
 @pytest.mark.parametrize('seed', range(6))
 def test_initial_values_wrong_by_a_factor_of_two_end_at_the_true_ones(plants, seed):
     coulomb, random = 0.3, np.random.default_rng(seed)

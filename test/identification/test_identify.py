@@ -179,6 +179,7 @@ def decay(frequency, ratio, noise, seconds=6.0):
     )
 
 
+@pytest.mark.long
 def test_a_free_decay_gives_its_true_frequency_and_log_decrement():
     frequency, ratio = 2.1, 0.02
     setup = setup_of(decay(frequency, ratio, 1e-4))
@@ -190,6 +191,7 @@ def test_a_free_decay_gives_its_true_frequency_and_log_decrement():
     assert result.is_good
 
 
+@pytest.mark.long
 def test_unidentifiable_parameters_are_reported_and_keep_their_values():
     # with prescribed motion, twice the stiffness and twice all masses bend in the same way
     result = identify(setup_of(by_motion=True), ['arm.stiffness', 'tip_mass.mass', 'arm.mass'])

@@ -198,7 +198,7 @@ def data_of(log):
     return make_data_set([log], build_arm(with_stiffness(1.0)))
 
 
-@pytest.mark.long(after=1)
+@pytest.mark.long
 @pytest.mark.parametrize('factor, free', [(1.2, ['arm.damping_ratio']), (1.2, []), (0.8, [])])
 def test_joint_and_imu_alone_determine_the_stiffness(factor, free):
     wrong = with_stiffness(0.88 * factor)

@@ -93,8 +93,7 @@ def test_each_log_alone_gives_its_own_stiffness(two_logs):
         )
 
 
-@pytest.mark.long(after=1)
-@pytest.mark.slow
+@pytest.mark.long
 def test_logs_that_differ_are_reported_and_their_scatter_is_in_the_interval(two_logs):
     factor, found = two_logs
     (number,) = (one for one in found.estimates if one.path == 'arm.EIz')

@@ -79,7 +79,7 @@ def curvature_at_gauge(times, acceleration):
     return total
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_command_of_the_page_finds_EI_and_a_gain_of_one(tmp_path, monkeypatch, capsys):
     times = np.arange(0.0, 6.0, 1e-3)
     t = np.maximum(times - 0.2, 0.0)

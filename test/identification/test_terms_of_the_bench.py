@@ -99,7 +99,7 @@ def test_a_fit_finds_the_values_of_a_term_and_EI(case):
         assert low <= value <= high and high - low < 0.1 * abs(value)
 
 
-@pytest.mark.long(after=1)
+@pytest.mark.long
 @pytest.mark.parametrize('case', CASES, ids=lambda case: case.group)
 def test_a_fit_without_the_term_is_not_good(case):
     found = identify_parameters(arm(), recorded(case), free=['arm.EIz'], time_step=STEP)

@@ -22,7 +22,7 @@ def clean_signals():
     return hub_beam_signals(SECONDS, STEP)  # 2 kHz
 
 
-@pytest.mark.long(after=1)
+@pytest.mark.long
 @pytest.mark.parametrize('seed', range(3))
 def test_true_EI_lies_in_the_interval_of_a_thinned_fit(seed, monkeypatch):
     monkeypatch.setattr(long_fit, 'START_S', 3.0)

@@ -224,6 +224,7 @@ def test_code_of_callees_is_loaded_with_a_function(tmp_path):
     assert call('caller', 'called_first') == ['40.0', '2.0', '1', '0', '0', '1']
 
 
+@pytest.mark.long
 @needs_numba
 def test_inlined_functions_are_inlined_when_loaded_from_disk(tmp_path):
     package = write_package(tmp_path / 'small')

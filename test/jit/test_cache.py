@@ -223,7 +223,7 @@ slow(10 ** 12)
 """
 
 
-@pytest.mark.long(after=1)
+@pytest.mark.long
 @pytest.mark.parametrize('number', [signal.SIGSEGV, signal.SIGKILL])
 def test_the_start_after_a_crash_in_loaded_code_compiles_it_again(package, run, number):
     package.joinpath('dynamics', 'slow.py').write_text("""

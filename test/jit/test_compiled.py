@@ -57,6 +57,7 @@ def test_literal_indices_are_those_of_python():
     assert results[0] == results[1] and results[0][0] == 15.0 - 13.0 + 7.0
 
 
+@pytest.mark.long
 @needs_numba
 def test_an_edit_in_another_file_reaches_the_caller(called, call):
     write_callee(called, 'x + 2.0')

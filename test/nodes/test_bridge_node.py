@@ -137,6 +137,7 @@ def play_profile(node, observer, names, effort):
     return profiles
 
 
+@pytest.mark.long
 def test_the_end_of_a_profile_leads_back_to_no_old_target(node, observer, start):
     assert 'there is no profile' in observer.call(Trigger, '/bridge/start_profile').message
     start('controller', robot='rig', state_timeout=1.0, state_period=0.0)

@@ -1,9 +1,11 @@
 """A payload that the controller does not know of, over DDS: lifted as soon as it may sum up."""
 
 import numpy as np
+import pytest
 from sensor_msgs.msg import JointState
 
 
+@pytest.mark.long
 def test_a_payload_that_the_controller_does_not_know_is_lifted(start, observer):
     # it waits for a controller that starts late on a busy machine: an arm that has fallen onto a
     # stop is held there, with a target a little beyond it

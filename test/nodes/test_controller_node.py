@@ -32,6 +32,7 @@ def is_at(pose):
     )
 
 
+@pytest.mark.long
 def test_a_servo_in_the_drives_holds_beams_without_rotors_and_moves_them(start, observer):
     program = SimulationArguments(robot='ella', use_rviz=False, namespace='drives').programs()[0]
     assert program.executable == 'simulation'
@@ -79,6 +80,7 @@ def test_a_controller_or_dynamics_that_is_killed_leaves_no_effort_and_is_replace
     assert controller.process.poll() is None
 
 
+@pytest.mark.long
 def test_lockstep_is_deterministic_however_slow_a_process_is(start, observer):
     """The same run twice, bit for bit, with the controller in a process of its own."""
     runs = []

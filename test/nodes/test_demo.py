@@ -299,7 +299,7 @@ def test_a_demo_goes_on_where_its_recording_does_not(demo, tmp_path, size):
     ), errors
 
 
-@pytest.mark.long(after=2)
+@pytest.mark.long
 @pytest.mark.parametrize(
     'number, times',
     [
@@ -347,6 +347,7 @@ def test_ctrl_c_in_motion_ends_everything_within_seconds(demo, tmp_path, times):
         assert (tmp_path / 'demo_two_link.png').stat().st_size > 0
 
 
+@pytest.mark.long
 def test_the_view_has_an_address_is_not_needed_and_ends_with_the_demo(demo):
     pytest.importorskip('viser')
     running = demo()
@@ -397,6 +398,7 @@ def test_a_signal_before_there_are_programs_ends_it_too(demo):
     assert code == 130 and errors == []
 
 
+@pytest.mark.long
 def test_killing_the_demo_leaves_no_program_behind(demo):
     running = demo('--no-view')
     programs = running.wait_for_programs(2)

@@ -57,6 +57,7 @@ def test_softer_arm_is_reported_and_silence_before_it(start, observer, tmp_path)
     assert watch.stop()[0] == 0
 
 
+@pytest.mark.long
 def test_a_bench_is_watched_by_what_its_bridge_sends(start, observer):
     start('bridge', **CALM)
     watch = start('drift', robot='rig')

@@ -152,6 +152,7 @@ def test_ctrl_c_twice_does_no_harm(start, observer):
     assert_stops(process, signal.SIGINT, signal.SIGINT)
 
 
+@pytest.mark.long
 def test_a_pace_beyond_the_machine_drops_time_and_says_so(start, observer):
     process = start('dynamics', robot='two_link', real_time_factor=1000)
     process.wait_for_line('too slow for real time')

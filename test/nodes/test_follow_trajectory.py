@@ -36,7 +36,7 @@ from flex_robot_sim.util.share import shipped_robots
 
 INVALID_GOAL, PATH_TOLERANCE_VIOLATED, GOAL_TOLERANCE_VIOLATED = -1, -4, -5
 SPACE = '/goals'
-CANCELS = 10  # for each action, in a plain run
+CANCELS = 4  # for each action, in a plain run
 
 
 def stamp_of(message):
@@ -73,6 +73,7 @@ def isolated(control_msgs, start, observer):
     return start_shaper
 
 
+@pytest.mark.long
 def test_a_path_deviation_above_the_limit_rejects_the_goal(control_msgs, start, observer):
     fields = {'shaper': 'zv', 'frequencies': '[1.0]', 'max_path_deviation': '0.02'}
     process = start(
@@ -170,6 +171,7 @@ def test_a_joint_that_has_not_moved_does_not_succeed_within_its_tolerance(isolat
         assert client.result(wide) == (SUCCEEDED, 0, '')
 
 
+@pytest.mark.long
 def test_a_canceled_goal_is_aborted_where_a_joint_rests_far_from_its_set_point(isolated, observer):
     client = isolated('blocked')
     with resting_joint(observer, '/blocked/joint_states', 0.5):
@@ -371,6 +373,7 @@ def test_rejected_goals_leave_the_running_one_alone(client):
     assert client.result(running)[:2] == (SUCCEEDED, 0)
 
 
+@pytest.mark.long(after=1)
 def test_a_goal_that_cannot_be_joined_leaves_the_running_one_alone(client):
     running = client.send(client.goal_near([0.2, 0.1, -0.2], 1.0))
     too_fast = client.send(trajectory({0.02: client.position + [1.5, 0.5, 0.0]}))

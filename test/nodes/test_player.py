@@ -178,6 +178,7 @@ def waist(observer, space):
     return observer.hear(JointState, f'/{space}/measured').position[0]
 
 
+@pytest.mark.long
 def test_recorded_commands_do_not_move_a_live_arm(flexsim, replay, start, observer, tmp_path):
     space = 'driven'
     remaps = f'-r __ns:=/{space} -r joint_commands:=remapped_efforts -r joint_states:=measured'

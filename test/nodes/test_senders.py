@@ -37,6 +37,7 @@ def test_two_dynamics_are_named_and_their_states_are_no_flood_of_lines(start, ob
     )
 
 
+@pytest.mark.long
 def test_two_senders_of_commands_are_named(start, observer):
     dynamics = start('dynamics', '-r', '__ns:=/commanded', robot='two_link')
     start('controller', '-r', '__ns:=/commanded', robot='two_link')

@@ -134,6 +134,7 @@ def test_one_that_replaces_another_goes_on_without_a_jump(talk):
     assert list(second.points[-1].positions) == [-0.5, 0.0]
 
 
+@pytest.mark.long(after=1)
 @pytest.mark.parametrize('count', [10, 3681])
 def test_trajectories_are_sent_before_their_first_point_is_due(talk, observer, count):
     send, publisher, _ = talk

@@ -200,6 +200,7 @@ def test_nothing_listens_beyond_this_machine(machines, closed):
     assert not [line for process in closed for line in process.lines if 'may listen' in line]
 
 
+@pytest.mark.long
 def test_a_port_scan_finds_no_open_port(machines, closed, tmp_path):
     us, them = machines
     alone = {name: value for name, value in without_ours().items() if name != 'ROS_DOMAIN_ID'}

@@ -130,6 +130,7 @@ def test_a_robot_without_moving_joints_is_shown(start, view, tmp_path):
     assert process.stop()[0] == 0 and process.count('Traceback') == 0
 
 
+@pytest.mark.long
 def test_the_token_is_in_no_log_and_on_no_topic(start, observer, tmp_path):
     lines = observer.listen(Log, '/rosout')
     process = start(

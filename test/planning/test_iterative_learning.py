@@ -46,7 +46,7 @@ def learnt(arm):
     return motion, trials, gain
 
 
-@pytest.mark.long(after=1)
+@pytest.mark.long
 @pytest.mark.parametrize('factor', [0.9, 1.1])
 def test_ten_percent_of_stiffness_cost_a_tenth_in_five_trials_and_a_thirtieth_in_fifteen(
     arm, learnt, factor
@@ -188,7 +188,7 @@ def mujoco_move():
     return learn
 
 
-@pytest.mark.long(after=1)
+@pytest.mark.long
 @pytest.mark.parametrize('factor', [0.8, 0.9, 1.0, 1.1, 1.2])
 def test_an_arm_in_mujoco_with_another_stiffness_learns_without_a_worse_trial(mujoco_move, factor):
     move = mujoco_move(factor)

@@ -120,6 +120,7 @@ def test_sensitivity_of_a_plan_is_its_spectrum(short_move):
     assert len(lines) == 10 and lines[0] == 'frequency  residual vibration'
 
 
+@pytest.mark.long
 def test_plan_for_a_range_of_payloads_leaves_little_with_each(arm):
     duration = 1.3
     plan = plan_move(
@@ -164,6 +165,7 @@ def test_a_duration_far_too_short_is_refused_by_what_it_takes(arm):
             assert str(caught.value).endswith('for the shortest one')
 
 
+@pytest.mark.long
 def test_a_servo_with_the_efforts_of_the_plan_leaves_little(arm, plan):
     stiffness, damping = np.array([60.0]), np.array([0.18])
     left = []
@@ -194,6 +196,7 @@ def test_a_servo_with_the_efforts_of_the_plan_leaves_little(arm, plan):
     assert left[0] < 0.1 * left[1]
 
 
+@pytest.mark.long
 def test_shortest_plan_keeps_to_every_limit_and_uses_one(arm):
     limits = PlanLimits(
         effort=(0.4,), velocity=(2.0,), acceleration=(12.0,), jerk=(200.0,), deflection=0.08

@@ -109,7 +109,7 @@ def test_a_test_that_fails_twice_fails_ci_and_flaky_tests_are_still_named(ci):
     assert '1 failed, 1 passed' in output
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_listed_flaky_test_that_needs_its_second_try_fails_ci(ci):
     code, output = ci(flaky=FLAKY, listed=f'# head\n\n2026-11-26 {NAME} waits for a fixed time\n')
     assert code == 1, output

@@ -211,6 +211,7 @@ def test_without_a_python_that_uv_accepts_one_line_says_so(machine, uv):
     machine.refuses('demo', errors=[machine.installs(), line], **NO_DOWNLOADS)
 
 
+@pytest.mark.long
 @installs
 def test_without_python_3_10_the_oldest_versions_are_declined(machine, uv):
     machine.add_uv(uv)

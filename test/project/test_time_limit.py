@@ -46,6 +46,7 @@ def run_tests(folder, *options):
     )
 
 
+@pytest.mark.long(after=1)
 @pytest.mark.slow
 def test_a_test_that_hangs_is_ended_and_named(tmp_path):
     pytest.importorskip('xdist')
@@ -60,7 +61,7 @@ def test_a_test_that_hangs_is_ended_and_named(tmp_path):
     assert run.stderr.count('Timeout (0:00:01)!') == 2
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_tests_of_other_files_run_after_a_process_has_ended(tmp_path):
     pytest.importorskip('xdist')
     passing = 'def test_one(): pass\n\ndef test_two(): pass\n'

@@ -49,6 +49,7 @@ def test_a_run_is_no_different_from_itself(tmp_path, capsys):
     )
 
 
+@pytest.mark.long
 def test_the_page_has_both_and_the_text_names_the_motions(tmp_path, capsys):
     first = write_run(tmp_path / 'a.mcap', seconds=3.0)
     second = write_run(tmp_path / 'b.mcap', seconds=3.0, away=0.02)

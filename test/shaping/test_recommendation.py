@@ -110,6 +110,7 @@ def test_what_is_left_by_a_shaped_move_is_what_another_formulation_says():
     assert 0.0 < left[2] < 0.1 * left[0]  # plain ZV, in a fast move
 
 
+@pytest.mark.long
 def test_moves_leave_what_a_simulation_of_the_same_move_leaves(arm, best):
     trials = ValidationMoves(arm, [(START, GOAL)], count=3, uncertainty=0.0)
     (move,) = trials.moves
@@ -206,6 +207,7 @@ def test_the_recommended_shaper_meets_the_constraint_in_its_move(arm, best):
     assert best.choice.figures.rest_time < zvd.figures.rest_time
 
 
+@pytest.mark.long
 def test_one_shaper_suits_all_payloads_of_a_range():
     arm = frs.load('single_link')
     found = recommend(arm, move=([0.0], [0.9]), payloads=[('tool', 0.0), ('tool', 0.3)])

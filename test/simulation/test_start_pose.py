@@ -198,7 +198,7 @@ def test_a_public_arm_with_elastic_gears_starts_a_move_in_equilibrium(tmp_path, 
     assert json.loads(capsys.readouterr().out)['energy']['kinetic'] < 1e-4
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.skipif(public_robots() is None, reason='pip install example-robot-data')
 def test_a_public_arm_with_dry_friction_in_every_joint_comes_to_rest_and_does_not_hunt():
     text = (public_robots() / 'panda_description/urdf/panda.urdf').read_text('utf-8')

@@ -97,6 +97,7 @@ def message_of(address):
     return str(caught.value)
 
 
+@pytest.mark.long
 def test_a_worker_that_is_killed_is_replaced_and_the_numbers_are_the_same(
     address, workers, tmp_path, monkeypatch
 ):
@@ -120,7 +121,7 @@ def test_a_worker_that_is_killed_is_replaced_and_the_numbers_are_the_same(
     assert all(np.array_equal(table[name], alone[name]) for name in alone)
 
 
-@pytest.mark.long(after=1)
+@pytest.mark.long
 @pytest.mark.parametrize(
     'kind, message',
     [
