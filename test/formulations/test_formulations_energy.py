@@ -221,6 +221,7 @@ def test_a_damped_arm_never_gains_energy(formulation):
     assert abs(energy.balance) < 1e-9 * np.ptp(totals)
 
 
+@pytest.mark.long
 def test_a_formulation_that_creates_energy_is_reported():
     # although each step corrects its part, as it corrects the error of the scheme
     class Growing:

@@ -119,6 +119,7 @@ def test_a_link_above_the_cache_is_followed(called, call):
     assert call(called) == (30.0, 1, 0)
 
 
+@pytest.mark.long
 def test_an_empty_folder_becomes_the_cache(package, call):
     root = package.parent / 'cache' / 'small_machine_code'
     root.mkdir(parents=True)

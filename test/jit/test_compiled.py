@@ -119,6 +119,7 @@ def test_workers_that_have_one_thread_load_what_others_compiled(called, call):
     assert call(called, NUMBA_NUM_THREADS='1') == (30.0, 1, 0)
 
 
+@pytest.mark.long
 @needs_numba
 def test_without_a_writable_cache_functions_still_compile(package, call):
     (package.parent / 'cache').write_text('a file where the folder should be')

@@ -104,6 +104,7 @@ def test_every_executable_has_an_enclave_and_only_two_may_call_enable():
     }
 
 
+@pytest.mark.long
 def test_a_keystore_that_does_not_work_is_one_line(tmp_path):
     # without keys rcl refuses, and with keys that are none, or without plugins, the middleware
     for folder in ('', 'enclaves/arm'):

@@ -47,7 +47,7 @@ def test_names_of_all_languages_stay_as_they_are(name):
     assert plain(name) == name
 
 
-@pytest.mark.long(after=4)
+@pytest.mark.long(after=3)
 @pytest.mark.parametrize('name', FORMULAS)
 def test_a_name_in_a_figure_is_no_formula(tmp_path, name):
     time = np.arange(3.0)

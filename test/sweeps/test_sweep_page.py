@@ -20,6 +20,7 @@ def blocks(kind):
     return re.findall(rf'^```{kind}\n(.*?)^```', PAGE, re.DOTALL | re.MULTILINE)
 
 
+@pytest.mark.long
 def test_commands_run_and_leave_their_tables(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     lines = [line for block in blocks('sh') for line in block.splitlines()]
