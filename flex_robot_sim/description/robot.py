@@ -48,6 +48,19 @@ class RobotDescription(Serializable):
         """Names of the joints that move, base to tip."""
         return [joint.name for joint in self.joints if joint.moves]
 
+    @property
+    def actuated_joint_names(self) -> list[str]:
+        """
+        Names of the moving joints that a motor drives, base to tip.
+
+        With closed loops, joints with `effort="0"` in their <limit> are passive.
+        """
+        return [
+            joint.name
+            for joint in self.joints
+            if joint.moves and not (self.constraints and joint.effort == 0.0)
+        ]
+
     @cached_property
     def tool(self) -> ToolChoice:
         """The link at the end of the arm that payloads, pushes and poses refer to."""

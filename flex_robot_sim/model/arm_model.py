@@ -297,6 +297,11 @@ class ArmModel(Serializable):
         return motor_coordinates(self.arrays)
 
     @property
+    def actuated(self) -> np.ndarray:
+        """Whether a motor drives each joint, (joints,); see `actuated_joint_names`."""
+        return np.isin(self.joint_names, self.description.actuated_joint_names)
+
+    @property
     def passive_q(self) -> np.ndarray:
         """Indices in q and v that no motor moves: elastic ones, joints behind elastic gears."""
         return np.setdiff1d(np.arange(self.size), self.motor_q)

@@ -39,6 +39,17 @@ def test_the_summary_of_a_robot_shows_its_loops():
     assert '  closed loop: rod, spherical, base to hand' in [*lines]
 
 
+def test_only_joints_of_a_loop_without_effort_are_passive():
+    def actuated(text):
+        return read_description(text).actuated_joint_names
+
+    limit = '<limit effort="0" velocity="1"/>'
+    one_motor = arm_with(constraint('spherical')).replace('</joint>', f'{limit}</joint>', 1)
+    first, second = read_description(one_motor).joint_names
+    assert actuated(one_motor) == [second]
+    assert actuated(arm_with().replace('</joint>', f'{limit}</joint>', 1)) == [first, second]
+
+
 MISTAKES = {
     constraint('ball'): 'type = "ball" is not one of: fixed, revolute, spherical, universal, '
     'prismatic, distance. Choose one of: fixed, revolute, spherical, universal, prismatic, '

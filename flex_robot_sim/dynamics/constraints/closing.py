@@ -74,10 +74,9 @@ def closed_rates(arm: ArmModel, q: np.ndarray, v: np.ndarray) -> np.ndarray:
 
 
 def passive_joints(arm: ArmModel) -> np.ndarray:
-    """Rows of the joints that no motor drives: with an effort of 0; all if there are none."""
-    moving = [joint for joint in arm.description.joints if joint.moves]
-    passive = [row for row, joint in enumerate(moving) if joint.effort == 0.0]
-    return np.array(passive or range(len(moving)), int)
+    """Rows of the joints that no motor drives; all if there are none."""
+    passive = np.flatnonzero(~arm.actuated)
+    return passive if passive.size else np.arange(len(arm.joint_names))
 
 
 def _with_elastic(arm, joints):
