@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 
 from flex_robot_sim.batch.batch_checks import (
     checked_arms,
+    checked_gains,
     checked_replacements,
     checked_rows,
     checked_states,
@@ -28,10 +29,11 @@ from flex_robot_sim.batch.live_arrays import LiveArrays
 from flex_robot_sim.batch.members import Members, payload_of_member
 from flex_robot_sim.batch.rows import advance_rows, row_of
 from flex_robot_sim.batch.workers import Workers, synchronized
+from flex_robot_sim.dynamics.constraints.closing import closed_coordinates, closed_rates
 from flex_robot_sim.dynamics.loads import Push, expect_link
 from flex_robot_sim.dynamics.monitors import MIN_SUBDIVIDED_STEPS, report_lines
 from flex_robot_sim.jit.deferred_signals import deliver_signals
-from flex_robot_sim.model.arguments import settings_or_default, truth, whole
+from flex_robot_sim.model.arguments import expect_motors, settings_or_default, truth, whole
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.payload import expect_payload_link
 from flex_robot_sim.model.start_pose import start_note, state_note
@@ -183,6 +185,7 @@ class Batch(LiveArrays, BatchQueries, Recorder, CopiedByState):
             else checked_states(self.arm, 'q', q, rows)
         )
         v = np.zeros_like(q) if v is None else checked_states(self.arm, 'v', v, rows)
+        q, v = self._closed(rows, q, v)
         self._members.apply_live()
         self._members.start(rows, q, v)
         positions = q[:, self.arm.motor_q]
@@ -194,6 +197,12 @@ class Batch(LiveArrays, BatchQueries, Recorder, CopiedByState):
         ]
         beyond = [(k, state_note(arms[k], place)) for k, place in zip(rows.tolist(), positions)]
         self.reports += [report for report in beyond if report[1] and report not in self.reports]
+
+    def _closed(self, rows, q, v):
+        """States (r, n) of members with closed loops."""
+        arms = [self._members.arms[k] for k in rows]
+        q = np.array([closed_coordinates(*pair) for pair in zip(arms, q)]).reshape(q.shape)
+        return q, np.array([closed_rates(*one) for one in zip(arms, q, v)]).reshape(q.shape)
 
     @synchronized
     def reset(self, members: Rows = None) -> None:
@@ -229,18 +238,14 @@ class Batch(LiveArrays, BatchQueries, Recorder, CopiedByState):
         :param target: one number, one per joint, or one row per member; see `Simulation.hold`.
             The other parameters have the same forms.
         """
-        rows, names = self._rows(members), self.arm.joint_names
+        rows = self._rows(members)
+        shape = len(rows), len(self.arm.joint_names)
         tables = [
-            checked_rows(name, values, (len(rows), len(names)), rows)
-            for name, values in (
-                ('target', target),
-                ('rate', rate),
-                ('stiffness', stiffness),
-                ('damping', damping),
-            )
+            checked_rows('target', target, shape, rows),
+            checked_rows('rate', rate, shape, rows),
+            checked_gains(self.arm, 'stiffness', stiffness, rows),
+            checked_gains(self.arm, 'damping', damping, rows),
         ]
-        for name, gains in zip(('stiffness', 'damping'), tables[2:]):
-            expect_joint_numbers(name, gains, names, rows)
         for name, values in zip(SERVO_FIELDS, tables):
             getattr(self._members.works, name)[rows] = values
 
@@ -360,9 +365,10 @@ class Batch(LiveArrays, BatchQueries, Recorder, CopiedByState):
         if self._logs:
             return self._step_and_record(whole('steps', steps))
         remaining, size = whole('steps', steps), len(self)
-        expect_joint_numbers('effort', self.effort, self.arm.joint_names)
-        for name in SERVO_FIELDS:
+        for name in ('effort', *SERVO_FIELDS):
             expect_joint_numbers(name, getattr(self, name), self.arm.joint_names)
+        for name in ('effort', 'servo_stiffness', 'servo_damping'):
+            expect_motors(self.arm, name, getattr(self, name))
         self._members.apply_live()
         start, done = self.time, 0
         while remaining:

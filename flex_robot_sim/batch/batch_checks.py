@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from flex_robot_sim.dynamics.mass_matrix import refuse_massless
 from flex_robot_sim.dynamics.parallel_warmup import start_parallel_warmup
-from flex_robot_sim.model.arguments import array_or_nan, expect_arm, whole
+from flex_robot_sim.model.arguments import array_or_nan, expect_arm, expect_motors, whole
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.util.exceptions import SettingError
 
@@ -40,13 +40,13 @@ def checked_arms(arms: ArmModel | Sequence[ArmModel], count: int | None) -> list
             )
         arms = [arms] * whole('count', count)
     elif isinstance(arms, str) or not isinstance(arms, SEQUENCE_TYPES):
-        expect_arm(arms)
+        expect_arm(arms, closed_loops=True)
     elif count is not None and whole('count', count) != len(arms):
         raise SettingError(f'count = {count!r} for {len(arms)} arms: leave one of them away')
     if not len(arms):
         raise SettingError('a batch needs an arm at least')
     first = arms[0]
-    expect_arm(first)
+    expect_arm(first, closed_loops=True)
     if first.size == 0:
         raise SettingError('the arm has no coordinates: it has nothing to simulate')
     start_parallel_warmup()
@@ -61,7 +61,7 @@ def checked_replacements(
     if isinstance(arms, ArmModel):
         arms = [arms] * len(rows)
     elif isinstance(arms, str) or not isinstance(arms, SEQUENCE_TYPES):
-        expect_arm(arms)
+        expect_arm(arms, closed_loops=True)
     elif len(arms) != len(rows):
         raise SettingError(
             f'{len(arms)} arms for {len(rows)} members: give one for all, or one for each'
@@ -76,7 +76,7 @@ def expect_same_structure(arms: Iterable[ArmModel], rows: Iterable[int], first: 
     for k, arm in zip(rows, arms):
         if id(arm) in checked:
             continue
-        expect_arm(arm)
+        expect_arm(arm, closed_loops=True)
         refuse_massless(arm)
         if not has_same_structure(arm, first):
             raise SettingError(
@@ -93,6 +93,8 @@ def has_same_structure(arm: ArmModel, first: ArmModel) -> bool:
         and {link: frame.body for link, frame in arm.frames.items()}
         == {link: frame.body for link, frame in first.frames.items()}
         and not (arm.arrays.motor != first.arrays.motor).any()
+        and [(name, loop.constraint.kind) for name, loop in arm.closed_loops.items()]
+        == [(name, loop.constraint.kind) for name, loop in first.closed_loops.items()]
         and all(
             a.shape == b.shape
             for name, a, b in zip(arm.arrays._fields, arm.arrays, first.arrays)
@@ -127,6 +129,16 @@ def checked_states(arm: ArmModel, name: str, values: ArrayLike, rows: np.ndarray
     out = np.zeros((len(rows), arm.size))
     arm.set_joints(out, checked_rows(name, values, (len(rows), len(arm.joint_names)), rows))
     return out
+
+
+def checked_gains(arm: ArmModel, name: str, values: ArrayLike, rows: np.ndarray) -> np.ndarray:
+    """Return servo gains (rows, joints) >= 0; one number applies to all joints with a motor."""
+    gains = checked_rows(name, values, (len(rows), len(arm.joint_names)), rows)
+    expect_joint_numbers(name, gains, arm.joint_names, rows)
+    if arm.closed_loops and np.ndim(values) == 0:
+        return np.where(arm.actuated, gains, 0.0)
+    expect_motors(arm, name, gains)
+    return gains
 
 
 def expect_joint_numbers(

@@ -20,6 +20,7 @@ from flex_robot_sim.batch.members import Members
 from flex_robot_sim.batch.row_queries import (
     set_applied_efforts_of_rows,
     set_body_motion_of_rows,
+    set_constraint_wrenches_of_rows,
     set_deflections_of_rows,
     set_sections_of_rows,
     set_wrenches_of_rows,
@@ -28,7 +29,7 @@ from flex_robot_sim.batch.workers import Workers, synchronized
 from flex_robot_sim.jit.array_table import TableRows
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.friction import has_dry_friction
-from flex_robot_sim.simulation.queries import carried_body
+from flex_robot_sim.simulation.queries import carried_body, closed_loop
 
 STEPS_PER_QUERY = 1  # steps of similar cost, to share the work among threads
 
@@ -106,9 +107,24 @@ class BatchQueries:
     @synchronized
     def wrench(self, joint: str) -> np.ndarray:
         """Moments and forces (count, 6) [N m, N] of a joint, see `Simulation.wrench`."""
+        body, _ = carried_body(self._members.arms[0], joint)
+        size = self._members.state.q.shape
+        F = self._wrenches(set_wrenches_of_rows, body, [np.zeros(size)])
+        return _in_frames(F, *_frames(tuple(self._members.arms), _carried_frame, joint))
+
+    @synchronized
+    def constraint_force(self, name: str) -> np.ndarray:
+        """Moments and forces (count, 6) [N m, N], see `Simulation.constraint_force`."""
+        loop = closed_loop(self._members.arms[0], name)
+        rows = np.array([loop.rows.start, loop.rows.stop])
+        F = self._wrenches(set_constraint_wrenches_of_rows, rows, [])
+        R, p, _ = self._frame_motion(loop.constraint.child, None)
+        return _in_frames(F, R, p)
+
+    def _wrenches(self, function, selected, temporaries):
+        """Wrenches (count, 6) that a compiled function finds at the present accelerations."""
         members = self._members
         members.apply_live()
-        body, _ = carried_body(members.arms[0], joint)
         count, size = members.state.q.shape
         is_sticky = _all_rows(
             np.array([has_dry_friction(row) for row in members.arrays.friction]), count
@@ -116,17 +132,12 @@ class BatchQueries:
         F, qdd = np.empty((count, 6)), members.state.qdd.copy()
         with members.preserved_history():
             self._query(
-                set_wrenches_of_rows,
-                [is_sticky, body],
-                [np.empty((count, size)), qdd, np.zeros((count, size)), F],
+                function,
+                [is_sticky, selected],
+                [np.empty((count, size)), qdd, *temporaries, F],
                 loads=True,
             )
-        R, p = _frames(tuple(members.arms), _carried_frame, joint)
-        moment, force = F[:, :3], F[:, 3:]
-        turned = np.swapaxes(R, 1, 2)
-        return np.hstack(
-            [_products(turned, moment - np.cross(p, force)), _products(turned, force)]
-        )
+        return F
 
     def _frame_motion(self, link, station):
         """Rotations and origins in the base frame, and body twists, of a frame of each member."""
@@ -177,6 +188,12 @@ class BatchQueries:
             lambda piece: function(*rows, *constants, *piece, *outputs),
             self._workers.pieces(len(self._members), STEPS_PER_QUERY),
         )
+
+
+def _in_frames(F, R, p):
+    """Wrenches (count, 6) in frames with the poses (R, p)."""
+    moment, force, turned = F[:, :3], F[:, 3:], np.swapaxes(R, 1, 2)
+    return np.hstack([_products(turned, moment - np.cross(p, force)), _products(turned, force)])
 
 
 def _by_arm(arms: tuple[ArmModel, ...], function: Callable[[ArmModel], Any]) -> np.ndarray:

@@ -21,6 +21,7 @@ from flex_robot_sim.batch.rows import (
     with_rows,
 )
 from flex_robot_sim.dynamics.arm_state import make_state, make_step_settings
+from flex_robot_sim.dynamics.constraints.closing import closed_coordinates
 from flex_robot_sim.dynamics.loads import LoadArrays, Push, make_loads
 from flex_robot_sim.dynamics.monitors import MIN_SLOW_COARSE_STEPS, make_watch, turn_limits
 from flex_robot_sim.jit.array_table import TableRows
@@ -52,7 +53,7 @@ class Members:
         self.state.q[:] = self.start_coordinates(range(size))
         self.payloads: list[dict[str, Payload]] = [{} for _ in arms]
         self.pushes: dict[str, list[Push]] = {}
-        self.loads: LoadArrays = repeated(make_loads(first), size)
+        self.loads: LoadArrays = repeated(make_loads(first, closed_loops=True), size)
         self.watches = table_of([make_watch(arm, settings) for arm in arms], shares=False)
         self.seen: list[set[object]] = [set() for _ in arms]  # events that were reported
         self.lost = np.full(size, np.nan)  # when its state became non-finite          [s]
@@ -90,9 +91,9 @@ class Members:
 
     def start_coordinates(self, rows: Iterable[int]) -> np.ndarray:
         """Return the start coordinates (r, n) of members."""
-        return np.array([start_coordinates(self.arms[k]) for k in rows]).reshape(
-            -1, self.arms[0].size
-        )
+        arms = [self.arms[k] for k in rows]
+        start = {arm: closed_coordinates(arm, start_coordinates(arm)) for arm in {*arms}}
+        return np.array([start[arm] for arm in arms]).reshape(-1, self.arms[0].size)
 
     def clear_step_history(self, rows: np.ndarray | np.integer | int) -> None:
         """Clear the results of previous steps of members."""
@@ -193,7 +194,7 @@ class Members:
         """Set the push at a link of each member, in place of its previous push."""
         for link in {push.link for push in pushes if push.link not in self.pushes}:
             self.pushes[link] = [Push(link)] * len(self)
-            added = repeated(make_loads(self.arms[0], [Push(link)]), len(self))
+            added = repeated(make_loads(self.arms[0], [Push(link)], closed_loops=True), len(self))
             self.loads = LoadArrays(
                 *(np.concatenate(pair, axis=1) for pair in zip(self.loads, added))
             )
@@ -234,15 +235,20 @@ class Members:
 
     def _write_loads(self, rows):
         for k in rows:
-            loads = make_loads(self.arms[k], [pushes[k] for pushes in self.pushes.values()])
+            loads = make_loads(
+                self.arms[k], [pushes[k] for pushes in self.pushes.values()], closed_loops=True
+            )
             for column, array in zip(self.loads, loads):
                 column[k] = array
 
     def _write_limits(self, rows):
-        if self.settings.drive_limits:
-            for k in rows:
-                self.works.effort_limit[k] = effort_limits(self.arms[k])
-                self.works.rate_limit[k] = rate_limits(self.arms[k])
+        for k in rows:
+            arm = self.arms[k]
+            if arm.closed_loops:
+                self.works.effort_limit[k] = np.where(arm.actuated, np.inf, 0.0)
+            if self.settings.drive_limits:
+                self.works.effort_limit[k] = effort_limits(arm)
+                self.works.rate_limit[k] = rate_limits(arm)
 
     def _add_points(self, longest):
         """Pad all members to the numbers of mass points in `longest`."""

@@ -4,6 +4,7 @@ Queries of many arms in one compiled call without the GIL, row by row.
 They write into the workspaces of the steps, except for what the next step reads.
 """
 
+from flex_robot_sim.dynamics.constraints.rows import add_constraint_loads, set_constraint_wrench
 from flex_robot_sim.dynamics.forward_dynamics import inverse_dynamics
 from flex_robot_sim.dynamics.instant import set_applied_effort, set_instant_accelerations
 from flex_robot_sim.dynamics.kinematics import (
@@ -89,9 +90,28 @@ def set_wrenches_of_rows(
         set_instant_accelerations(
             arms[k], loads[k], q, qd, states[k].effort, is_sticky[k], work, rates[k], qdd[k]
         )
+        if arms[k].constraint_kind.size > 0:
+            add_constraint_loads(arms[k], work)
         inverse_dynamics(arms[k], q, qd, qdd[k], work, force[k])
         for r in range(6):
             F[k, r] = work.F[body, r]
+
+
+@compiled
+def set_constraint_wrenches_of_rows(
+    arms, loads, states, works, is_sticky, rows, first, end, rates, qdd, F
+):
+    """
+    Wrench (c, 6) [N m, N] of a constraint on its child, about the base and in its axes.
+
+    :param rows: first row of the constraint, and the row after its last one, (2,).
+    """
+    for k in range(first, end):
+        q, qd, work = states[k].q, states[k].qd, works[k]
+        set_instant_accelerations(
+            arms[k], loads[k], q, qd, states[k].effort, is_sticky[k], work, rates[k], qdd[k]
+        )
+        set_constraint_wrench(arms[k], rows[0], rows[1], work, F[k])
 
 
 @compiled

@@ -13,11 +13,11 @@ from collections.abc import Callable
 import numpy as np
 
 from flex_robot_sim.dynamics.arm_state import ArmState, StepSettings
+from flex_robot_sim.dynamics.constraints.projection import close_loops, instant_dynamics
 from flex_robot_sim.dynamics.forces import add_powers
-from flex_robot_sim.dynamics.forward_dynamics import implicit_dynamics
 from flex_robot_sim.dynamics.loads import LoadArrays, set_loads
 from flex_robot_sim.dynamics.monitors import Watch, note_validity
-from flex_robot_sim.jit.compiled import compiled
+from flex_robot_sim.jit.compiled import call_with_tables, compiled
 from flex_robot_sim.model.arm_model import ArmArrays, Workspace
 
 RELATIVE_TOLERANCE = 1e-10  # tolerance of one inner step
@@ -75,6 +75,8 @@ def advance_adaptively(
                 note_validity(arm, solver.y[:n], step, watch, work)
         q[:], qd[:], qdd[:] = solver.y[:n], solver.y[n:-2], solver.f[n:-2]
         state.flow[:2] += solver.y[-2:]
+        if arm.constraint_kind.size:
+            call_with_tables(close_loops, arm, q, qd, work)
     return steps
 
 
@@ -89,7 +91,7 @@ def set_slopes(arm, loads, y, effort, work, slopes):
     n = y.size // 2 - 1
     q, qd, qdd, flow = y[:n], y[n : 2 * n], slopes[n : 2 * n], slopes[2 * n :]
     set_loads(arm, loads, q, work)
-    implicit_dynamics(arm, q, qd, effort, 0.0, qdd, work, qdd)
+    instant_dynamics(arm, q, qd, effort, work, qdd)
     flow[0] = flow[1] = 0.0
     add_powers(arm, q, qd, qdd, effort, 0.0, 1.0, work, flow)
     for k in range(n):

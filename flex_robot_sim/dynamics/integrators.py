@@ -14,6 +14,11 @@ Orders and stability: Hairer, Lubich & Wanner, Geometric Numerical Integration (
 from math import inf, isfinite, sqrt
 
 from flex_robot_sim.dynamics.arm_state import RK4, SEMI_IMPLICIT_EULER
+from flex_robot_sim.dynamics.constraints.projection import (
+    add_prescribed_reactions,
+    close_loops,
+    instant_dynamics,
+)
 from flex_robot_sim.dynamics.constraints.solution import (
     add_response,
     close_rates,
@@ -26,7 +31,6 @@ from flex_robot_sim.dynamics.coupled_damping import apply_coupled_damping
 from flex_robot_sim.dynamics.energy import set_energies
 from flex_robot_sim.dynamics.factor_reuse import refine_dynamics, solve_dynamics
 from flex_robot_sim.dynamics.forces import add_powers, store_joint_forces
-from flex_robot_sim.dynamics.forward_dynamics import implicit_dynamics
 from flex_robot_sim.dynamics.loads import set_loads
 from flex_robot_sim.dynamics.maxwell_slip import copy_slip, slip_until_end
 from flex_robot_sim.dynamics.monitors import count_events, note_coarseness, note_validity
@@ -99,7 +103,7 @@ def advance_explicitly(arm, loads, settings, state, steps, watch, work):
             rk4_step(arm, loads, h, state, work)
         else:
             set_loads(arm, loads, q, work)
-            implicit_dynamics(arm, q, qd, effort, 0.0, qdd, work, qdd)
+            instant_dynamics(arm, q, qd, effort, work, qdd)
             add_powers(arm, q, qd, qdd, effort, 0.0, h, work, flow)
             if scheme != SEMI_IMPLICIT_EULER:
                 integrate(q, qd, h, q)
@@ -107,6 +111,8 @@ def advance_explicitly(arm, loads, settings, state, steps, watch, work):
                 qd[k] += h * qdd[k]
             if scheme == SEMI_IMPLICIT_EULER:
                 integrate(q, qd, h, q)
+        if arm.constraint_kind.size > 0:
+            close_loops(arm, q, qd, work)
         if not is_finite_or_restored(state):
             flow[0], flow[1] = work_before, dissipated_before
             return step
@@ -230,6 +236,8 @@ def midpoint_step(arm, loads, settings, state, step, watch, work):
         is_closed = True
         if has_loops:
             is_closed = close_step(arm, q, qd, substep, work, new_q, qdd)
+            if is_prescribed:
+                add_prescribed_reactions(arm, work, guess, new_qd)
         for k in range(q.size):
             mid_qd[k] = qd[k] + 0.5 * substep * qdd[k]
             new_qd[k] = qd[k] + substep * qdd[k]
@@ -325,7 +333,7 @@ def rk4_step(arm, loads, h, state, work):
     sum_qd[:] = 0.0
     for stage_number in range(4):
         set_loads(arm, loads, q, work)
-        implicit_dynamics(arm, q, qd, effort, 0.0, qdd, work, qdd)
+        instant_dynamics(arm, q, qd, effort, work, qdd)
         weight = h / 6.0 if stage_number in (0, 3) else h / 3.0
         add_powers(arm, q, qd, qdd, effort, 0.0, weight, work, flow)
         for k in range(q.size):

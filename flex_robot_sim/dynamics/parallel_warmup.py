@@ -68,6 +68,7 @@ def _reap(process):
 def compile_jobs() -> list[tuple[Callable, Callable, tuple[Any, ...]]]:
     """Return compilers, functions and arguments of all parts of a step, last first."""
     from flex_robot_sim.dynamics.arm_state import make_state, make_step_settings
+    from flex_robot_sim.dynamics.constraints.projection import add_prescribed_reactions
     from flex_robot_sim.dynamics.constraints.solution import (
         add_response,
         close_rates,
@@ -105,6 +106,7 @@ def compile_jobs() -> list[tuple[Callable, Callable, tuple[Any, ...]]]:
         (compile_part, close_rates, (arm, q, q, work)),
         (compile_part, close_step, (arm, q, q, h, work, q, q)),
         (compile_part, correct_gaps, (arm, q, q, h, work, q, q)),
+        (compile_part, add_prescribed_reactions, (arm, work, q, q)),
         (compile_part, factor_constraints, (arm, work)),
         (compile_part, add_response, (arm, q, work, q)),
         (compile_part, apply_coupled_damping, (arm, h, q, work, q)),

@@ -1,8 +1,10 @@
 """Steps of an arm with prescribed motion of all drives, in one compiled call."""
 
+from flex_robot_sim.dynamics.constraints.projection import close_loops
 from flex_robot_sim.dynamics.energy import set_energies
 from flex_robot_sim.dynamics.integrators import advance
 from flex_robot_sim.jit.compiled import compiled
+from flex_robot_sim.spatial.screws import set_copy
 
 
 @compiled
@@ -11,6 +13,8 @@ def advance_prescribed(
 ):
     """
     Take a step from each sample to the next; stop before a state that is not finite.
+
+    Passive joints follow the closed loops. A sample that they cannot follow is not reached.
 
     The first arguments are those of `integrators.advance`.
 
@@ -30,9 +34,14 @@ def advance_prescribed(
         if advance(arm, loads, settings, state, 1, watch, work) < 1:
             return k
         for j in range(driven.size):
-            q[driven[j]] = places[k + 1, j]
-            qd[driven[j]] = rates[k + 1, j]
             efforts[k + 1, j] = work.applied[j]
+            if work.prescribed[j] != 0.0:
+                q[driven[j]] = places[k + 1, j]
+                qd[driven[j]] = rates[k + 1, j]
+        if arm.constraint_kind.size > 0 and not close_loops(arm, q, qd, work):
+            set_copy(state.stage[0], q)  # the start of this step
+            set_copy(state.stage[1], qd)
+            return k
         # if this differs from the result of the step, the change of energy is work of the drives
         set_energies(arm, q, qd, work, work.energy)
         flow[0] += work.energy[0] + work.energy[1] + work.energy[2] - work.step[1]

@@ -160,6 +160,18 @@ def checked_states(arm: ArmModel, name: str, values: ArrayLike) -> np.ndarray:
     return array
 
 
+def expect_motors(arm: ArmModel, name: str, values: np.ndarray) -> None:
+    """Raise SettingError for values (..., joints) that are not zero at a joint without motor."""
+    if not arm.closed_loops:
+        return
+    for row in np.flatnonzero(~arm.actuated):
+        if values[..., row].any():
+            raise SettingError(
+                f'{name} of "{arm.joint_names[row]}" must be 0: the joint is passive, by '
+                'effort="0" in its <limit>'
+            )
+
+
 def positive(name: str, values: ArrayLike, names: Sequence[str]) -> np.ndarray:
     """Return an array of one finite number >= 0 per name; a scalar applies to all."""
     array = array_or_nan(values)

@@ -23,8 +23,12 @@ MAX_STEP_TIME_S = 0.02  # of a step between two pieces, which is spread over hal
 
 
 def effort_limits(arm: ArmModel) -> np.ndarray:
-    """Effort limits (joints,) of the motors, inf where the description has none [N m, N]."""
-    return _limits(arm, 'effort')
+    """
+    Effort limits (joints,) of the motors, inf where the description has none [N m, N].
+
+    Passive joints of closed loops have no motor, and the limit 0.
+    """
+    return np.where(arm.actuated, _limits(arm, 'effort'), 0.0)
 
 
 def rate_limits(arm: ArmModel) -> np.ndarray:

@@ -11,11 +11,14 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flex_robot_sim.dynamics.constraints.closing import closed_coordinates, closed_rates
+from flex_robot_sim.dynamics.constraints.projection import close_loops
 from flex_robot_sim.dynamics.prescribed_run import advance_prescribed
-from flex_robot_sim.model.arguments import array_or_nan, is_known, refuse_closed_loops
+from flex_robot_sim.jit.compiled import call_with_tables
+from flex_robot_sim.model.arguments import array_or_nan, is_known
 from flex_robot_sim.motion.prescribed_motion import PrescribedMotion, as_motion
 from flex_robot_sim.simulation.simulated_arm import SimulatedArm
-from flex_robot_sim.util.exceptions import SettingError
+from flex_robot_sim.util.exceptions import SettingError, SimulationError
 
 JUMP_TOLERANCE = 1e-6  # larger jumps of a drive are reported                [rad, m]
 MAX_CURVATURE_SHARE = 0.1  # largest deviation from even acceleration, over the travel of a step
@@ -52,14 +55,22 @@ class PrescribedDrives:
         work.prescribed[row] = work.prescribed_effort[row] = 0.0
         if motion is None:
             return []
-        refuse_closed_loops(arm)
+        if not arm.actuated[row]:
+            raise SettingError(
+                f'the joint "{joint}" is passive, by effort="0" in its <limit>: it has no drive '
+                'to prescribe'
+            )
         motion = as_motion(joint, motion, arm.units[row])
-        self.motions[row] = motion
-        work.prescribed[row] = 1.0
         start = motion(time)
         position = self._simulated.state.q[self._simulated.motor_q[row]]
         lines = [*self._jump(row, time, position, start[0], 'its drive is at')]
-        self._set_drives([(row, start)])
+        work.prescribed[row] = 1.0
+        try:
+            self._set_drives({row: start})
+        except SettingError:  # the loops cannot follow
+            work.prescribed[row] = 0.0
+            raise
+        self.motions[row] = motion
         work.step[:] = 0.0
         return lines
 
@@ -71,7 +82,6 @@ class PrescribedDrives:
             np.ascontiguousarray(array_or_nan(table)) for table in (positions, velocities)
         )
         simulated = self._simulated
-        refuse_closed_loops(simulated.arm)
         size, settings, work = len(simulated.arm.joint_names), simulated.settings, simulated.work
         if (
             positions.ndim != 2
@@ -94,9 +104,13 @@ class PrescribedDrives:
                 'drives that follow samples need the recursion, the scheme '
                 'implicit_midpoint, and no other motion that is prescribed'
             )
-        self._set_drives(enumerate(zip(positions[0], velocities[0])))
+        work.prescribed[:] = simulated.arm.actuated
+        try:
+            self._set_drives(dict(enumerate(zip(positions[0], velocities[0]))))
+        except SettingError:
+            work.prescribed[:] = 0.0
+            raise
         trajectory = np.tile(simulated.state.q, (len(positions), 1))
-        work.prescribed[:] = 1.0
         completed = advance_prescribed(
             simulated.arrays,
             simulated.loads,
@@ -113,6 +127,20 @@ class PrescribedDrives:
         work.prescribed[:] = work.prescribed_effort[:] = 0.0
         simulated.clear_step_history()
         return trajectory, completed
+
+    def refuse_open_loops(self, positions: ArrayLike, row: int) -> None:
+        """Raise SimulationError if the loops cannot follow row k of positions (k, joints)."""
+        arm, q = self._simulated.arm, self._simulated.state.q.copy()
+        if not arm.closed_loops or not np.isfinite(q).all():
+            return
+        rows = np.flatnonzero(arm.actuated)
+        q[self._simulated.motor_q[rows]] = np.asarray(positions, float)[row, rows]
+        reason = 'they are too far from the last ones. Give more samples'
+        try:
+            closed_coordinates(arm, q, rows)
+        except SettingError as error:
+            reason = str(error)
+        raise SimulationError(f'the loops cannot follow the drives at sample {row}: {reason}')
 
     def begin_step(self, start: float, end: float) -> Iterator[str]:
         """Set the accelerations of the drives between two times [s]."""
@@ -134,9 +162,15 @@ class PrescribedDrives:
                     yield line
 
     def end_step(self) -> None:
-        """Put the drives exactly on their motions."""
-        self._set_drives(self._ends.items())
-        self._simulated.work.step[0] = 0.0
+        """Put the drives exactly on their motions; SimulationError if the loops cannot follow."""
+        try:
+            self._set_drives(self._ends, has_stepped=True)
+        except SettingError as error:
+            raise SimulationError(
+                f'the loops cannot follow the prescribed motion: {error}'
+            ) from None
+        finally:
+            self._simulated.work.step[0] = 0.0
 
     def put_on_motions(
         self, q: np.ndarray, qd: np.ndarray, is_straight: Sequence[bool], time: float
@@ -149,6 +183,10 @@ class PrescribedDrives:
                 values[k] = value
                 if follows_drive:
                     values[row] = value
+        if self.motions and self._simulated.arm.closed_loops:
+            arm, rows = self._simulated.arm, [*self.motions]
+            q[:] = closed_coordinates(arm, q, rows)
+            qd[:] = closed_rates(arm, q, qd, rows)
 
     def _jump(self, row, time, position, target, origin, tolerance=0.0):
         """Yield a line if a drive jumps to its motion."""
@@ -161,11 +199,31 @@ class PrescribedDrives:
                 'goes on from there'
             )
 
-    def _set_drives(self, states):
-        """Set positions and velocities of drives (by row); the change of energy is their work."""
+    def _set_drives(self, states, has_stepped=False):
+        """
+        Set positions and velocities of prescribed drives, by row; passive joints follow the loops.
+
+        The change of energy is work of the drives. SettingError leaves the state as it was.
+        """
         simulated, state = self._simulated, self._simulated.state
         energy_before = simulated.energies_between_steps().sum()
-        for row, (position, velocity) in states:
-            k = simulated.motor_q[row]
-            state.q[k], state.qd[k] = position, velocity
+        q, qd = state.q.copy(), state.qd.copy()
+        for row, (position, velocity) in states.items():
+            if simulated.work.prescribed[row]:
+                k = simulated.motor_q[row]
+                q[k], qd[k] = position, velocity
+        if simulated.arm.closed_loops:
+            q, qd = self._on_loops(q, qd, has_stepped)
+        state.q[:], state.qd[:] = q, qd
         state.flow[0] += simulated.energies_between_steps().sum() - energy_before
+
+    def _on_loops(self, q, qd, has_stepped):
+        """Coordinates and rates (n,) on the closed loops, with the prescribed drives as given."""
+        simulated = self._simulated
+        if has_stepped:  # the factors of the step are accurate, unless the drive jumps
+            near = q.copy(), qd.copy()
+            if call_with_tables(close_loops, simulated.arrays, *near, simulated.work):
+                return near
+        rows = np.flatnonzero(simulated.work.prescribed)
+        q = closed_coordinates(simulated.arm, q, rows)
+        return q, closed_rates(simulated.arm, q, qd, rows)

@@ -12,7 +12,7 @@ from flex_robot_sim.dynamics.constraints.rows import add_constraint_loads, set_c
 from flex_robot_sim.dynamics.forward_dynamics import inverse_dynamics
 from flex_robot_sim.dynamics.instant import set_applied_effort, set_instant_accelerations
 from flex_robot_sim.model.arguments import is_known
-from flex_robot_sim.model.arm_model import ArmModel, Frame
+from flex_robot_sim.model.arm_model import ArmModel, ClosedLoop, Frame
 from flex_robot_sim.model.friction import has_dry_friction
 from flex_robot_sim.simulation.simulated_arm import SimulatedArm
 from flex_robot_sim.util.exceptions import SettingError
@@ -87,14 +87,19 @@ def wrench(simulated: SimulatedArm, joint: str) -> np.ndarray:
     return _in_frame(work.F[body], frame.R, frame.p)
 
 
-def constraint_force(simulated: SimulatedArm, name: str) -> np.ndarray:
-    """Moment and force (6,) [N m, N] of a constraint on its child link, in the link frame."""
-    arm, work = simulated.arm, simulated.query_work
+def closed_loop(arm: ArmModel, name: str) -> ClosedLoop:
+    """Return the ClosedLoop of a constraint; SettingError if there is none."""
     if not is_known(name, arm.closed_loops):
         raise SettingError(
             f'no constraint "{name}". Known: {", ".join(arm.closed_loops) or "none"}'
         )
-    loop, wrench = arm.closed_loops[name], np.zeros(6)
+    return arm.closed_loops[name]
+
+
+def constraint_force(simulated: SimulatedArm, name: str) -> np.ndarray:
+    """Moment and force (6,) [N m, N] of a constraint on its child link, in the link frame."""
+    arm, work = simulated.arm, simulated.query_work
+    loop, wrench = closed_loop(arm, name), np.zeros(6)
     accelerations(simulated)
     set_constraint_wrench(simulated.arrays, loop.rows.start, loop.rows.stop, work, wrench)
     body, R, p = arm.frames[loop.constraint.child]

@@ -69,10 +69,10 @@ class SimulatedArm:
                 f'hysteresis and presliding of the joints of {arm.description.name} need the '
                 'scheme implicit_midpoint and the formulation recursion: take these'
             )
-        if arm.closed_loops and (make_formulation or settings.scheme != 'implicit_midpoint'):
+        if arm.closed_loops and make_formulation:
             raise SettingError(
-                f'the closed loops of {arm.description.name} need the scheme implicit_midpoint '
-                'and the formulation recursion: take these'
+                f'the closed loops of {arm.description.name} need the formulation recursion: '
+                'take it'
             )
         self.arm, self.settings, self._make_formulation = arm, settings, make_formulation
         self.arrays = arm.arrays._replace(
@@ -91,6 +91,8 @@ class SimulatedArm:
             **{name: getattr(self.work, name) for name in INPUT_FIELDS}
         )
         self.motor_q = arm.motor_q
+        if arm.closed_loops:
+            self.work.effort_limit[~arm.actuated] = 0.0
         self.payloads: dict[str, Payload] = {}
         self.pushes: dict[str, Push] = {}
         self.loads = make_loads(arm, closed_loops=True)

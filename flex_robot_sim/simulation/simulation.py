@@ -34,7 +34,12 @@ from flex_robot_sim.simulation.recorder import Recorder
 from flex_robot_sim.simulation.simulated_arm import MakeFormulation, SimulatedArm
 from flex_robot_sim.simulation.simulation_queries import SimulationQueries
 from flex_robot_sim.simulation.simulation_state import SimulationState, expect_state
-from flex_robot_sim.simulation.state_checks import checked_servo, checked_state, steps_until
+from flex_robot_sim.simulation.state_checks import (
+    checked_effort,
+    checked_servo,
+    checked_state,
+    steps_until,
+)
 from flex_robot_sim.simulation.step_monitor import StepMonitor, non_finite_state_error
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.serialization import CopiedByState
@@ -145,12 +150,16 @@ class Simulation(SimulationQueries, Recorder, CopiedByState):
 
     @property
     def effort(self) -> np.ndarray:
-        """Motor efforts, (joints,) [N m, N]: assign all of them, or single elements."""
+        """
+        Motor efforts, (joints,) [N m, N]: assign all of them, or single elements.
+
+        Passive joints of closed loops have no motor: their efforts must be zero.
+        """
         return self._simulated.state.effort
 
     @effort.setter
     def effort(self, values: ArrayLike) -> None:
-        self._simulated.state.effort[:] = checked('effort', values, self.arm.joint_names)
+        self._simulated.state.effort[:] = checked_effort(self.arm, values)
 
     def set_state(self, q: ArrayLike | None = None, v: ArrayLike | None = None) -> None:
         """
@@ -205,7 +214,7 @@ class Simulation(SimulationQueries, Recorder, CopiedByState):
         Hold `target` with a PD servo in addition to `effort`; zero gains switch it off.
 
         :param target: (joints,) [rad, m].
-        :param stiffness: one or (joints,) [N m/rad, N/m].
+        :param stiffness: one or (joints,) [N m/rad, N/m]; one applies to all joints with a motor.
         :param damping: one or (joints,) [N m s/rad, N s/m].
         :param rate: velocity of the target, the reference of the damping, (joints,)
             [rad/s, m/s]; default: zero.
@@ -300,6 +309,7 @@ class Simulation(SimulationQueries, Recorder, CopiedByState):
         Jumps of the samples count as work, as there, but are not reported.
 
         :param positions: of the drives (k, joints) [rad, m]; the drives start at the first row.
+            Passive joints follow the closed loops, and their columns are not used.
         :param velocities: of the drives (k, joints) [rad/s, m/s].
         :param efforts: receives the mean motor efforts before each sample, (k, joints) [N m, N].
         """
@@ -307,6 +317,7 @@ class Simulation(SimulationQueries, Recorder, CopiedByState):
         start, self.time = self.time, self.time + completed * float(self.settings.time_step)
         self.reports += self._monitor.lines(completed, None, self.time, lambda step: start)
         if completed < len(trajectory) - 1:
+            self._drives.refuse_open_loops(positions, completed + 1)
             raise non_finite_state_error(self.time)
         return trajectory
 
@@ -347,7 +358,7 @@ class Simulation(SimulationQueries, Recorder, CopiedByState):
             return
         simulated, motions, start = self._simulated, self._drives.motions, self.time
         h = simulated.time_step
-        checked('effort', self.effort, self.arm.joint_names)
+        checked_effort(self.arm, self.effort)
         per_call = 1 if simulated.steps_in_python or motions else self._monitor.steps_per_check
         for first in range(0, steps, per_call):
             requested = min(per_call, steps - first)

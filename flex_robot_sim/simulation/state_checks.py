@@ -6,7 +6,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flex_robot_sim.dynamics.constraints.closing import closed_coordinates, closed_rates
-from flex_robot_sim.model.arguments import checked, joints_or_coordinates, number_or_nan, positive
+from flex_robot_sim.model.arguments import (
+    checked,
+    expect_motors,
+    joints_or_coordinates,
+    number_or_nan,
+    positive,
+)
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.start_pose import start_coordinates
 from flex_robot_sim.util.exceptions import SettingError, shortened
@@ -31,12 +37,28 @@ def checked_servo(
 ) -> tuple[list[np.ndarray], np.ndarray, np.ndarray | float]:
     """Return stiffness and damping, target and its rate, (joints,) each; see Simulation.hold."""
     names = arm.joint_names
-    gains = [positive('stiffness', stiffness, names), positive('damping', damping, names)]
+    gains = [_servo_gains(arm, 'stiffness', stiffness), _servo_gains(arm, 'damping', damping)]
     return (
         gains,
         checked('target', target, names),
         (0.0 if rate is None else checked('rate', rate, names)),
     )
+
+
+def _servo_gains(arm, name, values):
+    """Gains (joints,) of a servo; one number applies to all joints that a motor drives."""
+    gains = positive(name, values, arm.joint_names)
+    if arm.closed_loops and np.ndim(values) == 0:
+        return np.where(arm.actuated, gains, 0.0)
+    expect_motors(arm, name, gains)
+    return gains
+
+
+def checked_effort(arm: ArmModel, values: ArrayLike) -> np.ndarray:
+    """Return motor efforts (joints,), which are zero at passive joints [N m, N]."""
+    efforts = checked('effort', values, arm.joint_names)
+    expect_motors(arm, 'effort', efforts)
+    return efforts
 
 
 def steps_until(time: float, now: float, step: float) -> int:

@@ -14,14 +14,10 @@ LINE = (
     '"four_bar" has the closed loop "coupler_end", and this works on trees only: use Simulation, '
     'or remove <constraint> from the robot'
 )
-SCHEME = (
-    'the closed loops of four_bar need the scheme implicit_midpoint and the formulation '
-    'recursion: take these'
-)
+FORMULATION = 'the closed loops of four_bar need the formulation recursion: take it'
 ZERO = np.zeros(8)
 MOTION = frs.planning.minimum_jerk_motion([0.0] * 3, [0.3] * 3, duration=0.8)
 CALLS = {
-    'Batch': lambda arm: frs.Batch(arm, 2),
     'derivatives': lambda arm: frs.derivatives(arm, ZERO, ZERO, [0.0] * 3),
     'inverse_dynamics_derivatives': lambda arm: frs.inverse_dynamics_derivatives(arm, ZERO, ZERO),
     'forward_dynamics': lambda arm: frs.forward_dynamics(arm, ZERO),
@@ -47,8 +43,6 @@ CALLS = {
     'shaper of an arm': frs.shaping.design_for_arm,
     'recommendation': lambda arm: frs.shaping.recommend(arm, [0.0] * 3),
     'experiment': lambda arm: frs.identification.design_experiment(arm, duration=1.0, period=0.01),
-    'prescribe': lambda arm: frs.Simulation(arm).prescribe('crank_joint', lambda t: (0.0, 0.0)),
-    'follow': lambda arm: frs.Simulation(arm).follow(np.zeros((2, 3)), np.zeros((2, 3))),
 }
 
 
@@ -57,10 +51,9 @@ def test_it_refuses_a_closed_loop(name):
     assert refusal(SettingError, CALLS[name], frs.load('four_bar')) == LINE
 
 
-@pytest.mark.parametrize('setting', [{'scheme': 'rk4'}, {'formulation': 'stiffened'}])
-def test_a_loop_needs_the_default_scheme(setting):
-    settings = frs.SimulationSettings(**setting)
-    assert refusal(SettingError, frs.Simulation, frs.load('four_bar'), settings) == SCHEME
+def test_a_loop_needs_the_recursion():
+    settings = frs.SimulationSettings(formulation='stiffened')
+    assert refusal(SettingError, frs.Simulation, frs.load('four_bar'), settings) == FORMULATION
 
 
 @pytest.mark.parametrize('words', [['modes'], ['shape', '--pose', '0,0,0']])

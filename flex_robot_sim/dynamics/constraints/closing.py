@@ -6,6 +6,8 @@ moves the passive ones from the given position to the nearest solution. The driv
 joints stay where they are. Links stay as they are bent, unless the loop does not close otherwise.
 """
 
+from collections.abc import Collection
+
 import numpy as np
 
 from flex_robot_sim.dynamics.constraints.rows import set_jacobian
@@ -23,16 +25,20 @@ MAX_START_RATE = 1e-9  # over the largest rate
 MIN_SINGULAR_VALUE = 1e-9  # over the largest one; below it, rows are redundant
 
 
-def closed_coordinates(arm: ArmModel, q: np.ndarray) -> np.ndarray:
+def closed_coordinates(
+    arm: ArmModel, q: np.ndarray, prescribed: Collection[int] = ()
+) -> np.ndarray:
     """
     Return coordinates (n,) near q that close all loops; SettingError if there are none.
 
     If Newton's method fails from q, it also changes how links are bent, where q has bent ones,
     and starts from random positions of the passive joints; the result nearest to q counts.
+
+    :param prescribed: rows of joints that stay where they are.
     """
     if not arm.closed_loops:
         return q
-    passive, work = passive_joints(arm), make_workspace(arm.arrays)
+    passive, work = passive_joints(arm, prescribed), make_workspace(arm.arrays)
     closed = _newton(arm, q, passive, work)
     if _is_closed(arm, work):
         return closed
@@ -52,11 +58,13 @@ def closed_coordinates(arm: ArmModel, q: np.ndarray) -> np.ndarray:
     return min(found, key=lambda one: float(np.linalg.norm(one - q)))
 
 
-def closed_rates(arm: ArmModel, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+def closed_rates(
+    arm: ArmModel, q: np.ndarray, v: np.ndarray, prescribed: Collection[int] = ()
+) -> np.ndarray:
     """Return rates (n,) that keep all loops closed, by other rates of the passive joints."""
     if not arm.closed_loops or not v.any():
         return v
-    work, passive, v = make_workspace(arm.arrays), passive_joints(arm), v.copy()
+    work, passive, v = make_workspace(arm.arrays), passive_joints(arm, prescribed), v.copy()
     _set_rows(arm, q, work)
     W = work.constraint_jacobian
     largest = 1.0 + np.abs(v).max()
@@ -73,10 +81,10 @@ def closed_rates(arm: ArmModel, q: np.ndarray, v: np.ndarray) -> np.ndarray:
     return v
 
 
-def passive_joints(arm: ArmModel) -> np.ndarray:
-    """Rows of the joints that no motor drives; all if there are none."""
+def passive_joints(arm: ArmModel, prescribed: Collection[int] = ()) -> np.ndarray:
+    """Rows of the joints that no motor drives; if there are none, all that are not prescribed."""
     passive = np.flatnonzero(~arm.actuated)
-    return passive if passive.size else np.arange(len(arm.joint_names))
+    return passive if passive.size else np.delete(np.arange(len(arm.joint_names)), [*prescribed])
 
 
 def _with_elastic(arm, joints):
