@@ -23,6 +23,7 @@ _ARGUMENT_OF_WORD = (
     (r'<origin>', 'xyz'),
     (r'end="x y z"', 'length or end'),
     (r'="([-\d.]+) ([-\d.]+) ([-\d.]+)"', r'=(\1, \2, \3)'),
+    (r'Add <(\w+) xyz="\.\.\."/>', r'Give \1'),
     (r'<(\w+)>', r'\1'),
 )
 

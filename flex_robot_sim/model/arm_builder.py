@@ -28,6 +28,7 @@ from flex_robot_sim.description.urdf_elements import (
 )
 from flex_robot_sim.description.words import FLEXIBILITY, URDF
 from flex_robot_sim.model.assembly import GRAVITY, build_arm
+from flex_robot_sim.model.constraint_builder import ZERO, ConstraintBuilder
 from flex_robot_sim.model.sensor_builder import SensorBuilder
 from flex_robot_sim.util.exceptions import SettingError, shortened
 from flex_robot_sim.util.summary import SummaryRows, counted, listed, summarized
@@ -39,17 +40,16 @@ if TYPE_CHECKING:
     from flex_robot_sim.description.robot import RobotDescription
     from flex_robot_sim.model.arm_model import ArmModel
 
-ZERO = (0.0, 0.0, 0.0)
-
 
 @summarized
-class ArmBuilder(SensorBuilder):
+class ArmBuilder(SensorBuilder, ConstraintBuilder):
     """
     Builder of an arm, link by link and joint by joint.
 
     The arm is a tree of links on the fixed link `base`, which exists from the start. Each other
-    link needs one joint, by `add_joint` or `attach`. Every method returns the builder. Units are
-    SI; frames are those of URDF. A call that raises an error changes nothing.
+    link needs one joint, by `add_joint` or `attach`; `add_constraint` closes loops. Every method
+    returns the builder. Units are SI; frames are those of URDF. A call that raises an error
+    changes nothing.
 
     Example::
 
@@ -73,6 +73,7 @@ class ArmBuilder(SensorBuilder):
         self._imus: dict[str, Element] = {}  # of rigid ones with IMUs, in <flexibility>
         self._joints: dict[str, Element] = {}
         self._gears: dict[str, Element] = {}  # of joints that <flexibility> describes
+        self._constraints: dict[str, Element] = {}
         self._parents: dict[str, str] = {}  # link -> parent
         self._links[base] = link_element(base, ())
 
@@ -397,7 +398,7 @@ class ArmBuilder(SensorBuilder):
     def _description(self, tool: str) -> RobotDescription:
         text = robot_text(
             self._name,
-            [*self._links.values(), *self._joints.values()],
+            [*self._links.values(), *self._joints.values(), *self._constraints.values()],
             [*self._beams.values(), *self._imus.values(), *self._gears.values()],
         )
         return read_built(text, f'ArmBuilder("{self._name}")', tool)
@@ -442,7 +443,7 @@ class ArmBuilder(SensorBuilder):
             if station is not None:
                 raise SettingError(f'station of {owner}: link "{parent}" is rigid. Give xyz')
             return vector_text(np.zeros(3))
-        end_text = self._beams[parent].attrib['end']
+        end_text = self._far_end(parent)
         if station is None:
             return end_text
         end = np.array(end_text.split(), float)
@@ -481,7 +482,9 @@ class ArmBuilder(SensorBuilder):
             self._expect_new('link', f'{prefix}{name}', self._links)
         for name in other._joints:
             self._expect_new('joint', f'{prefix}{name}', self._joints)
-        for table in ('_links', '_joints', '_beams', '_imus', '_gears'):
+        for name in other._constraints:
+            self._expect_new('constraint', f'{prefix}{name}', self._constraints)
+        for table in ('_links', '_joints', '_beams', '_imus', '_gears', '_constraints'):
             for name, element in getattr(other, table).items():
                 getattr(self, table)[f'{prefix}{name}'] = renamed(element, prefix)
         self._parents.update(
@@ -493,6 +496,7 @@ class ArmBuilder(SensorBuilder):
             ('links', [name for name in self._links if name not in self._beams]),
             ('flexible links', list(self._beams)),
             ('joints', list(self._joints)),
+            ('constraints', list(self._constraints)),
             ('IMUs', self._imu_names()),
         ]
         heading = (

@@ -36,8 +36,8 @@ class DynamicsOutputs:
         self._tool = arm.tool
         self._tool_pose = PosePublisher(node, topics.TOOL_POSE, base)
         self._wrenches = [
-            _Wrench(node, arm, joint, word)
-            for joint, word in topic_words(settings.wrench_joints).items()
+            *_joint_wrenches(node, arm, settings.wrench_joints),
+            *_constraint_forces(node, arm),
         ]
         self._use_encoders(settings.sensor_seed)
         publish_imus(node, loop, self.stamp, settings.sensor_seed)
@@ -99,22 +99,47 @@ class DynamicsOutputs:
         self._clock_publisher.publish(self._clock_message)
 
 
-class _Wrench:
-    """Publisher of the wrench that one joint transmits."""
-
-    def __init__(self, node, arm, joint, word):
+def _joint_wrenches(node, arm, joints):
+    """Publishers of the wrenches that joints transmit."""
+    for joint, word in topic_words(joints).items():
         if joint not in arm.carried_bodies:
             raise SettingError(
                 f'wrench_joints: no joint "{joint}" carries a body. Known: '
                 f'{", ".join(arm.carried_bodies)}'
             )
-        self._joint = joint
+        yield _Wrench(
+            node,
+            topics.JOINT_WRENCH.with_word(word),
+            arm.description.joint(joint).child,
+            lambda simulation, joint=joint: simulation.wrench(joint),
+        )
+
+
+def _constraint_forces(node, arm):
+    """Publishers of the forces of closed loops."""
+    for name, word in topic_words(arm.closed_loops).items():
+        yield _Wrench(
+            node,
+            topics.CONSTRAINT_FORCE.with_word(word),
+            arm.closed_loops[name].constraint.child,
+            lambda simulation, name=name: simulation.constraint_force(name),
+            is_on_demand=True,
+        )
+
+
+class _Wrench:
+    """Publisher of a wrench in the frame of a link."""
+
+    def __init__(self, node, topic, link, query, is_on_demand=False):
+        self._query, self._is_on_demand = query, is_on_demand
         self._message = WrenchStamped()
-        self._message.header.frame_id = arm.description.joint(joint).child
-        self._publisher = advertise(node, topics.JOINT_WRENCH.with_word(word))
+        self._message.header.frame_id = link
+        self._publisher = advertise(node, topic)
 
     def send(self, stamp, simulation):
-        wrench = simulation.wrench(self._joint)
+        if self._is_on_demand and not self._publisher.get_subscription_count():
+            return
+        wrench = self._query(simulation)
         set_stamp(self._message.header.stamp, stamp)
         set_vector(self._message.wrench.torque, wrench[:3])
         set_vector(self._message.wrench.force, wrench[3:])

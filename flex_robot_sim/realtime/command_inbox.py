@@ -22,7 +22,11 @@ class CommandInbox:
     """The commanded efforts of all joints."""
 
     def __init__(self, joint_names: Sequence[str], limits: np.ndarray, timeout: float) -> None:
-        """Start without a command; efforts have `limits` [N m, N] and a `timeout` [s]."""
+        """
+        Start without a command.
+
+        :param limits: of the efforts, 0 for a passive joint [N m, N]; timeout: of efforts [s].
+        """
         self._index = {name: i for i, name in enumerate(joint_names)}
         self._limits = [float(limit) for limit in limits]
         self.timeout = timeout
@@ -47,6 +51,10 @@ class CommandInbox:
             for name, value in zip(names, efforts):
                 if not math.isfinite(value):
                     raise CommandError(f'the effort of "{name}" is not finite')
+                if value and not self._limits[self._index[name]]:
+                    raise CommandError(
+                        f'"{name}" is passive, by effort="0" in its <limit>: it takes no effort'
+                    )
         except CommandError:
             self.refused += 1
             raise

@@ -17,8 +17,10 @@ COMMAND_TYPES = (
     short_name(topics.FLOATS),
     'control_msgs/JointJog',
 )
-# joint_wrenches/JOINT is measured for any name JOINT
-MEASURED_NAMESPACE = topics.JOINT_WRENCH.name.partition('/')[0]
+# joint_wrenches/JOINT is measured for any name JOINT, and so on
+MEASURED_NAMESPACES = [
+    topic.name.partition('/')[0] for topic in (topics.JOINT_WRENCH, topics.CONSTRAINT_FORCE)
+]
 REORDER_WINDOW_NS = SECOND  # largest time by which messages of a file may be out of order
 
 
@@ -58,7 +60,7 @@ def is_command_name(topic: str) -> bool:
 
 
 def _is_measured(topic):
-    return topic.split('/')[-2:-1] == [MEASURED_NAMESPACE]
+    return topic.split('/')[-2:-1] in [[name] for name in MEASURED_NAMESPACES]
 
 
 def in_order(messages: Iterable[RecordedMessage]) -> Iterator[RecordedMessage]:

@@ -80,7 +80,7 @@ class Topic(NamedTuple):
         return self.name.rpartition('/')[2]
 
     def with_word(self, word: str) -> Topic:
-        """Return the topic of one link, joint or IMU."""
+        """Return the topic of one link, joint, IMU or constraint."""
         return self._replace(name=PLACEHOLDERS.sub(word, self.name))
 
     def quality_for(self, node: str) -> Quality:
@@ -269,6 +269,19 @@ JOINT_WRENCH = Topic(
             'flex_rate',
             'wrench that a joint of `wrench_joints` transmits to its child link, in the '
             'frame of that link [N, N m]',
+        ),
+    ),
+)
+
+CONSTRAINT_FORCE = Topic(
+    'constraint_forces/NAME',
+    WRENCH,
+    publishers=(
+        PublishingNode(
+            'dynamics',
+            'flex_rate',
+            'wrench of a `<constraint>` on its child link, in the frame of that link [N, N m]; '
+            'only while it has subscribers',
         ),
     ),
 )
@@ -604,7 +617,7 @@ def subscribed_by(node: str) -> list[tuple[Topic, SubscribingNode]]:
 
 
 def topic_words(names: Iterable[str]) -> dict[str, str]:
-    """Return {name: unique word of letters, digits and _} for names of links and joints."""
+    """Return {name: unique word of letters, digits and _} for names of links, joints and so on."""
     words: dict[str, str] = {}
     for name in names:
         word = re.sub(r'[^A-Za-z0-9_]', '_', name)
