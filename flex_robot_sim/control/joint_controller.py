@@ -103,7 +103,7 @@ class JointController:
         """Apply ControllerSettings; on SettingError the present ones stay in force."""
         limits = self._model.joint_array(settings, 'effort_limits')
         self.servo = servo = self._model.servo_for(settings)
-        self._limits = effort_limits(self.arm) if limits is None else limits
+        self._limits = effort_limits(self.arm) if limits is None else limits * self.arm.actuated
         self._stiffness, self._damping = servo.stiffness, servo.damping
         self._lower_limits = -self._limits
         self._integral.set_rates(servo.integral, rest_spring_effort(self.arm, servo.stiffness))

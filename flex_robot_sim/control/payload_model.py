@@ -7,10 +7,13 @@ import numpy as np
 from flex_robot_sim.control.controller_settings import FEED_FORWARDS, ControllerSettings
 from flex_robot_sim.control.feed_forward import FeedForward
 from flex_robot_sim.control.gains import Servo
+from flex_robot_sim.control.loop_control import LoopGravity, loop_servo
 from flex_robot_sim.control.servo import ServoFit
 from flex_robot_sim.model.arguments import checked
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.simulation.loop_timing import LoopTiming, one_period_late
+
+GAINS = ('position', 'velocity')
 
 
 class ControllerModel:
@@ -19,13 +22,23 @@ class ControllerModel:
     def __init__(self, arm: ArmModel, sampling: LoopTiming | None = None) -> None:
         """Take an ArmModel; `sampling` of its states overrides that of the settings."""
         self.arm, self._sampling = arm, sampling
-        self.feeds = {kind: FeedForward(arm, kind) for kind in FEED_FORWARDS if kind != 'none'}
+        self.feeds: dict[str, FeedForward | LoopGravity] = {}
+        if arm.closed_loops:
+            self.feeds['gravity'] = LoopGravity(arm)
+        else:
+            self.feeds.update(
+                {kind: FeedForward(arm, kind) for kind in FEED_FORWARDS if kind != 'none'}
+            )
         self._fit: tuple[object, ServoFit] | None = None
         self._servo: tuple[ControllerSettings, Servo] | None = None
 
     def servo_for(self, settings: ControllerSettings) -> Servo:
         """Servo of ControllerSettings, cached; takes seconds. SettingError if unusable."""
         if self._servo is None or self._servo[0] != settings:
+            if self.arm.closed_loops:
+                gains = (self.joint_array(settings, f'{one}_gain') for one in GAINS)
+                self._servo = settings, loop_servo(self.arm, *gains, settings.feed_forward)
+                return self._servo[1]
             fit = self._fit_for(settings)
             servo = self._without_integral(settings, fit)
             share = settings.integral_action

@@ -18,8 +18,9 @@ COUPLING = 2.0  # F / K is exceeded by this factor, as errors of other joints sh
 
 
 def hold_tolerance(arm: ArmModel) -> np.ndarray:
-    """Distances (joints,) from its target up to which a joint counts as held [rad, m]."""
-    return np.array([MAX_SLIDE_ERROR if unit == 'm' else MAX_TURN_ERROR for unit in arm.units])
+    """Distances (joints,) from its target up to which a joint counts as held [rad, m]; or inf."""
+    errors = [MAX_SLIDE_ERROR if unit == 'm' else MAX_TURN_ERROR for unit in arm.units]
+    return np.where(arm.actuated, errors, np.inf)  # passive joints have no target
 
 
 def steady_state_error(

@@ -167,8 +167,7 @@ def expect_motors(arm: ArmModel, name: str, values: np.ndarray) -> None:
     for row in np.flatnonzero(~arm.actuated):
         if values[..., row].any():
             raise SettingError(
-                f'{name} of "{arm.joint_names[row]}" must be 0: the joint is passive, by '
-                'effort="0" in its <limit>'
+                f'{name} of joint "{arm.joint_names[row]}" must be 0: it is passive'
             )
 
 

@@ -27,6 +27,7 @@ from flex_robot_sim.motion.limits import (
     refuse_curve_beyond_limits,
     refuse_steps,
 )
+from flex_robot_sim.motion.loop_targets import refuse_open_loops, refuse_passive_joints
 from flex_robot_sim.motion.profile_settings import ProfileSettings
 from flex_robot_sim.motion.profiles import Doublet, doublet_of_profile, motion_of_profile
 from flex_robot_sim.motion.trajectory import Interpolation, Trajectory, joint_rows
@@ -126,12 +127,23 @@ class Reference:
         names: Sequence[str] | None,
         until: float,
     ) -> None:
-        """Set a target for some joints immediately, with a velocity until a time [s]."""
+        """
+        Set a target for some joints immediately, with a velocity until a time [s].
+
+        :param names: of the joints; None: all, of which passive ones keep their position.
+        """
+        is_all = names is None
         names = self.joint_names if names is None else tuple(names)
-        rows = joint_rows(names, self.joint_names)
+        rows = np.array(joint_rows(names, self.joint_names))
         position = checked('position', position, names)
         velocity = None if velocity is None else checked('velocity', velocity, names)
+        if self.arm.closed_loops and is_all:
+            driven = self.arm.actuated
+            rows, position = rows[driven], position[driven]
+            velocity = None if velocity is None else velocity[driven]
+        refuse_passive_joints(self.arm, [self.joint_names[row] for row in rows])
         refuse_beyond_stops(self.arm, rows, position)
+        refuse_open_loops(self.arm, self.position, rows, position)
         self.interruptions += 1
         self.stop()
         self.position[rows] = position
@@ -157,7 +169,10 @@ class Reference:
         """
         if start is not None and not math.isfinite(start):
             raise SettingError('the start of a trajectory must be finite [s]')
-        refuse_beyond_stops(self.arm, trajectory.rows(self.joint_names), trajectory.positions)
+        rows = trajectory.rows(self.joint_names)
+        refuse_passive_joints(self.arm, trajectory.names)
+        refuse_beyond_stops(self.arm, rows, trajectory.positions)
+        refuse_open_loops(self.arm, self.position, rows, trajectory.positions)
         plan = PlannedTrajectory(Interpolation(trajectory, self.joint_names), start, identifier)
         elapsed = 0.0 if start is None else max(now - start, 0.0)
         plan.pieces.refuse_if_over(elapsed)

@@ -99,7 +99,7 @@ class ControllerNode(Node):
                 'dynamics: give use_controller:=inside'
             )
         self._prepare(arm)
-        self._command = JointStateBuffer(arm.joint_names, ('effort',))
+        self._command = JointStateBuffer(arm.description.actuated_joint_names, ('effort',))
         self._command_publisher = advertise(self, topics.JOINT_COMMANDS)
         self._pairing = JointMotorPairing(
             arm, self.parameters[ControllerSettings].feedback == 'motor'
@@ -135,7 +135,10 @@ class ControllerNode(Node):
             self.controller.use_model(self.controller.build_model(payload))
         self._gauges = flex_sensors(arm).matrix
         self._now, self._target_rate_gate = 0.0, RateGate(TARGET_RATE_HZ)
-        self._target = JointStateBuffer(arm.joint_names, ('position', 'velocity'))
+        self._driven = np.flatnonzero(arm.actuated)  # passive joints have no commands and targets
+        self._target = JointStateBuffer(
+            arm.description.actuated_joint_names, ('position', 'velocity')
+        )
         self._target_publisher = advertise(self, topics.TARGET.private)
         limits = self.parameters[MessageSettings]
         listen_to_joint_states(
@@ -223,12 +226,16 @@ class ControllerNode(Node):
             self._send(round(self._now * SECOND), self.controller.effort)
 
     def _send(self, stamp, efforts):
-        self._command_publisher.publish(self._command.fill(stamp, efforts))
+        self._command_publisher.publish(self._command.fill(stamp, efforts[self._driven]))
 
     def _send_target(self, now, stamp):
         if self._target_rate_gate.is_due(now):
             self._target_publisher.publish(
-                self._target.fill(stamp, self.controller.target, self.controller.target_velocity)
+                self._target.fill(
+                    stamp,
+                    self.controller.target[self._driven],
+                    self.controller.target_velocity[self._driven],
+                )
             )
 
     def _on_reference(self, message):

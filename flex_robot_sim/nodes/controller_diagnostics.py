@@ -64,9 +64,13 @@ class ControllerDiagnostics:
             'silences': controller.state_timeouts,
             **{
                 f'{name}: target [{unit}]': float(target)
-                for name, unit, target in zip(
-                    controller.joint_names, controller.arm.units, controller.target
+                for name, unit, target, is_driven in zip(
+                    controller.joint_names,
+                    controller.arm.units,
+                    controller.target,
+                    controller.arm.actuated,
                 )
+                if is_driven
             },
             **{
                 f'{name}: updates at the effort limit': int(count)

@@ -117,7 +117,8 @@ def _joint_wrenches(node, arm, joints):
 
 def _constraint_forces(node, arm):
     """Publishers of the forces of closed loops."""
-    for name, word in topic_words(arm.closed_loops).items():
+    names = [one.name for one in arm.description.constraints]
+    for name, word in topic_words(names).items():
         yield _Wrench(
             node,
             topics.CONSTRAINT_FORCE.with_word(word),

@@ -52,9 +52,7 @@ class CommandInbox:
                 if not math.isfinite(value):
                     raise CommandError(f'the effort of "{name}" is not finite')
                 if value and not self._limits[self._index[name]]:
-                    raise CommandError(
-                        f'"{name}" is passive, by effort="0" in its <limit>: it takes no effort'
-                    )
+                    raise CommandError(f'joint "{name}" is passive: it takes no effort')
         except CommandError:
             self.refused += 1
             raise

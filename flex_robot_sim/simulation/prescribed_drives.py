@@ -56,10 +56,7 @@ class PrescribedDrives:
         if motion is None:
             return []
         if not arm.actuated[row]:
-            raise SettingError(
-                f'the joint "{joint}" is passive, by effort="0" in its <limit>: it has no drive '
-                'to prescribe'
-            )
+            raise SettingError(f'joint "{joint}" is passive: it has no drive to prescribe')
         motion = as_motion(joint, motion, arm.units[row])
         start = motion(time)
         position = self._simulated.state.q[self._simulated.motor_q[row]]

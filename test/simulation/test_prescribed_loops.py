@@ -106,24 +106,21 @@ def test_a_new_state_keeps_prescribed_drives_on_their_motion_and_loops_closed():
 
 def test_passive_joints_take_no_efforts_gains_and_motions():
     simulation = frs.Simulation(frs.load('four_bar'))
-    passive = 'must be 0: the joint is passive, by effort="0" in its <limit>'
+    passive = 'must be 0: it is passive'
     for values in ([0.1, 0.2, 0.0], [0.0, 0.2, 0.3]):
-        with pytest.raises(SettingError, match=f'effort of "coupler_joint" {passive}'):
+        with pytest.raises(SettingError, match=f'effort of joint "coupler_joint" {passive}'):
             simulation.effort = values
     simulation.effort[2] = 0.1
-    assert refusal(SettingError, simulation.step) == f'effort of "rocker_joint" {passive}'
+    assert refusal(SettingError, simulation.step) == f'effort of joint "rocker_joint" {passive}'
     simulation.effort = 0.0, 0.0, 0.0
     line = refusal(SettingError, simulation.hold, [0.0] * 3, [1.0, 0.0, 0.0], [0.0, 0.0, 1.0])
-    assert line == f'damping of "rocker_joint" {passive}'
+    assert line == f'damping of joint "rocker_joint" {passive}'
     simulation.hold([0.3, 9.0, 9.0], stiffness=20.0, damping=1.0)  # one number: the crank
     simulation.advance_to(1.0)
     assert simulation.position[0] == pytest.approx(0.3, abs=0.05)
     assert not simulation.applied_effort[1:].any()
     line = refusal(SettingError, simulation.prescribe, 'rocker_joint', crank_motion)
-    assert line == (
-        'the joint "rocker_joint" is passive, by effort="0" in its <limit>: it has no drive to '
-        'prescribe'
-    )
+    assert line == 'joint "rocker_joint" is passive: it has no drive to prescribe'
 
 
 @pytest.mark.parametrize(
