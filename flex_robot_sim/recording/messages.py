@@ -8,13 +8,15 @@ from numpy.typing import ArrayLike
 
 from flex_robot_sim.ros.cdr import encode
 from flex_robot_sim.ros.definitions import KNOWN_FIELDS, SEPARATOR, message_type, short_name
-from flex_robot_sim.ros.topics import IMU_KIND, JOINT_STATE, POSE, TEXT
+from flex_robot_sim.ros.topics import IMU_KIND, JOINT_STATE, POSE, TEXT, WRENCH
 
 SECOND = 1_000_000_000  # [ns]
 NO_ESTIMATE = -1.0  # first element of a covariance of data that a sensor does not have
 _FIELDS = {
     **KNOWN_FIELDS,
     'geometry_msgs/Quaternion': 'float64 x 0\nfloat64 y 0\nfloat64 z 0\nfloat64 w 1',
+    'geometry_msgs/Wrench': 'Vector3 force\nVector3 torque',
+    'geometry_msgs/WrenchStamped': 'std_msgs/Header header\nWrench wrench',
     'sensor_msgs/Imu': 'std_msgs/Header header\n'
     + '\n'.join(
         f'geometry_msgs/{kind} {name}\nfloat64[9] {name}_covariance'
@@ -31,6 +33,7 @@ _NESTED_TYPES = {
     TEXT: (),
     IMU_KIND: (*_HEADER, 'geometry_msgs/Quaternion', 'geometry_msgs/Vector3'),
     POSE: (*_HEADER, 'geometry_msgs/Point', 'geometry_msgs/Quaternion', 'geometry_msgs/Pose'),
+    WRENCH: (*_HEADER, 'geometry_msgs/Vector3', 'geometry_msgs/Wrench'),
 }
 TEXTS = {
     kind: f'\n{SEPARATOR}\n'.join(
@@ -75,6 +78,15 @@ def pose(stamp: int, frame: str, position: np.ndarray, turn: np.ndarray) -> byte
                 'orientation': dict(zip('xyzw', turn.tolist())),
             },
         },
+    )
+
+
+def wrench(stamp: int, frame: str, values: np.ndarray) -> bytes:
+    """Return the bytes of a WrenchStamped: moment and force (6,) [N m, N] in `frame`."""
+    moment, force = (dict(zip('xyz', part)) for part in values.reshape(2, 3).tolist())
+    return encode(
+        _TYPES[WRENCH],
+        {'header': _header(stamp, frame), 'wrench': {'force': force, 'torque': moment}},
     )
 
 

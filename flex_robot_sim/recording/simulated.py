@@ -15,7 +15,7 @@ from flex_robot_sim.display.description import undeformed_tip
 from flex_robot_sim.display.turns import quaternion, quaternion_about
 from flex_robot_sim.model.described_text import described_text
 from flex_robot_sim.recording.mcap_file import RecordingWriter
-from flex_robot_sim.recording.messages import SECOND, TEXTS, imu, joint_state, pose, text
+from flex_robot_sim.recording.messages import SECOND, TEXTS, imu, joint_state, pose, text, wrench
 from flex_robot_sim.ros import topics
 from flex_robot_sim.ros.topics import Topic, topic_words
 
@@ -42,6 +42,7 @@ class SimulationRecording:
         self._motor_joints = np.array([arm.idx_q[name] for name in arm.motor_names], int)
         self._motors, self._elastic = arm.motor_q[self._motor_joints], arm.elastic_q
         self._topic_words = topic_words(arm.tips)
+        self._constraint_words = topic_words(one.name for one in arm.description.constraints)
         self._imu_words = topic_words(imu_mounts(arm))
         self._pending: list[tuple[Topic, int, bytes | Callable[[np.ndarray], bytes]]] = []
         self._effort = np.zeros(len(arm.joint_names))
@@ -116,6 +117,12 @@ class SimulationRecording:
                 topics.TIP_DEFLECTION.with_word(self._topic_words[link]),
                 stamp,
                 pose(stamp, undeformed_tip(link), tip[:3], quaternion_about(tip[3:])),
+            )
+        for name, word in self._constraint_words.items():
+            child = arm.closed_loops[name].constraint.child
+            force = simulation.constraint_force(name)
+            self._queue(
+                topics.CONSTRAINT_FORCE.with_word(word), stamp, wrench(stamp, child, force)
             )
         T = simulation.pose(self._tool)
         self._queue(

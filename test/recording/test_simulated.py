@@ -126,3 +126,28 @@ def test_an_arm_with_other_numbers_than_its_urdf_is_not_recorded(tmp_path):
     assert not [*tmp_path.iterdir()]
     loaded = frs.with_payload(frs.load('two_link', gravity=(0.0, 0.0, -1.62)), 'tool', 0.1)
     SimulationRecording(tmp_path / 'run.mcap', loaded).close()
+
+
+def test_state_and_constraint_force_of_a_loop_are_recorded(tmp_path):
+    arm = frs.load('four_bar')
+    simulation = frs.Simulation(arm)
+    recording, forces = SimulationRecording(tmp_path / 'loop.mcap', arm), []
+    for _ in range(3):
+        simulation.step(5)
+        recording.add(simulation)
+        forces.append(simulation.constraint_force('coupler_end'))
+    recording.close()
+    tables = read_tables(RecordingReader(tmp_path / 'loop.mcap')).tables
+    columns = next(item.columns for item in tables if item.topic.name.endswith('/coupler_end'))
+    for row, name in enumerate(('torque', 'force')):
+        for k, axis in enumerate('xyz'):
+            found = columns[f'wrench/{name}/{axis}']
+            assert found == pytest.approx(np.array(forces)[:, 3 * row + k], abs=1e-12)
+    by_topic = {item.topic.name: item.columns for item in tables}
+    q = [
+        by_topic[topic][name][-1]
+        for topic in ('/joint_states', '/flex_states')
+        for name in by_topic[topic]
+        if name.startswith('position/')
+    ]
+    assert np.array_equal(q, simulation.q)  # every bit, so that the loop is closed
