@@ -38,6 +38,7 @@ from flex_robot_sim.cli.simulation_table import (
 )
 from flex_robot_sim.cli.terminal import show_progress
 from flex_robot_sim.control.gains import Servo, carrying_efforts
+from flex_robot_sim.control.loop_gravity import closed_pose
 from flex_robot_sim.control.servo import design_servo, servo_line
 from flex_robot_sim.control.steady_state_error import hold_tolerance, steady_state_error
 from flex_robot_sim.identification.chirp_and_step import effort_of_table, effort_of_words
@@ -267,6 +268,8 @@ def _refuse_goal_beyond_limits(arm, arguments):
     """Refuse a goal beyond the joint stops."""
     if arguments.to is not None:
         checked('--to', arguments.to, arm.joint_names)
+        if arm.closed_loops:  # passive joints arrive where the loops close
+            arguments.to = closed_pose(arm, arguments.to)[arm.joint_q]
     beyond = beyond_limits(arm, '--to', arguments.to)
     if beyond:
         raise UsageError(f'{beyond}.')
@@ -399,18 +402,28 @@ def _set_servo(simulation, arguments):
     has_efforts = arguments.effort or arguments.effort_table
     if _needs_closed_loop_move(arguments) and has_efforts:
         raise UsageError('--shaper, --feedback, --integral and --within go without --effort.')
-    servo = design_servo(simulation.arm)
+    servo = _designed_servo(simulation.arm, arguments)
     for name in ('stiffness', 'damping'):
         values = getattr(arguments, name)
         if values is not None:
             if len(values) not in (1, n):
                 raise UsageError(f'--{name} takes 1 or {n} numbers, not {len(values)}.')
             gains: dict[str, Any] = {name: np.broadcast_to(values, n)}
+            if len(values) == 1:
+                gains[name] = gains[name] * simulation.arm.actuated
             servo = replace(servo, **gains)
     if _has_own_gains(arguments) or has_efforts or arguments.feedback:
         servo = replace(servo, integral=None)  # it belongs to the default gains
     simulation.hold(arguments.to, servo.stiffness, servo.damping)
     return carrying_efforts(simulation.arm, arguments.to), servo
+
+
+def _designed_servo(arm, arguments):
+    """Return the default Servo; for a closed loop with given gains, one without gains."""
+    is_given = arguments.stiffness is not None and arguments.damping is not None
+    if arm.closed_loops and is_given:
+        return Servo(np.zeros(len(arm.joint_names)), np.zeros(len(arm.joint_names)), 0.0)
+    return design_servo(arm)
 
 
 def _summary(simulation, wall_time, largest):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from flex_robot_sim.control.loop_gravity import closed_pose, loop_gravity
 from flex_robot_sim.dynamics.forward_dynamics import inverse_dynamics
 from flex_robot_sim.model.arm_model import ArmModel, make_workspace
 
@@ -37,7 +38,13 @@ class Servo:
 
 
 def carrying_efforts(arm: ArmModel, position: Sequence[float] | np.ndarray) -> np.ndarray:
-    """Efforts (joints,) [N m, N] that hold the straight arm at joint positions [rad, m]."""
+    """
+    Efforts (joints,) [N m, N] that hold the straight arm at joint positions [rad, m].
+
+    Passive joints take the nearest position that closes the loops.
+    """
+    if arm.closed_loops:
+        return loop_gravity(arm, closed_pose(arm, position))
     q, zero, force = np.zeros((3, arm.size))
     q[: len(position)] = position
     inverse_dynamics(arm.arrays, q, zero, zero, make_workspace(arm.arrays), force)

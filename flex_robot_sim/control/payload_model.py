@@ -7,7 +7,8 @@ import numpy as np
 from flex_robot_sim.control.controller_settings import FEED_FORWARDS, ControllerSettings
 from flex_robot_sim.control.feed_forward import FeedForward
 from flex_robot_sim.control.gains import Servo
-from flex_robot_sim.control.loop_control import LoopGravity, loop_servo
+from flex_robot_sim.control.loop_gravity import LoopGravity
+from flex_robot_sim.control.loop_servo import loop_servo
 from flex_robot_sim.control.servo import ServoFit
 from flex_robot_sim.model.arguments import checked
 from flex_robot_sim.model.arm_model import ArmModel

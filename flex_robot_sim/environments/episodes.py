@@ -23,7 +23,7 @@ from flex_robot_sim.description import read_description
 from flex_robot_sim.description.robot_parameters import near
 from flex_robot_sim.environments import tasks
 from flex_robot_sim.environments.laws import Laws
-from flex_robot_sim.model.arguments import array_or_nan, is_known
+from flex_robot_sim.model.arguments import array_or_nan, is_known, refuse_closed_loops
 from flex_robot_sim.model.assembly import build_arm
 from flex_robot_sim.model.start_pose import nearest_within_limits
 from flex_robot_sim.motion.limits import effort_limits
@@ -101,6 +101,7 @@ class Episodes:
             )
         description = read_description(robot)
         self.arm = build_arm(description)
+        refuse_closed_loops(self.arm)  # a task has a target for each joint
         if not self.arm.joint_names:
             raise UsageError(
                 f'{description.name} has no joint that moves: there is nothing to learn.'

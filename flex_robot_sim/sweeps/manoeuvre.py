@@ -192,8 +192,10 @@ def _figures(batch, k, states, times, arrival, to):
     """Results of run k of a batch, from its states (samples, n)."""
     arm, lost = batch.arms[k], bool(batch.is_lost[k])
     out: dict[str, float | str] = {}
-    for joint, position, goal in zip(arm.joint_names, batch.position[k], to):
-        out[f'{joint}.error'] = np.nan if lost else float(position - goal)
+    rows = zip(arm.joint_names, batch.position[k], to, arm.actuated)
+    for joint, position, goal, is_driven in rows:
+        if is_driven:
+            out[f'{joint}.error'] = np.nan if lost else float(position - goal)
     after = times >= arrival - 1e-9
     for link in arm.tips:
         tips = tip_translations(arm, link, states)
@@ -248,4 +250,5 @@ def _by_joint(arm, manoeuvre, name, is_broadcast=True):
             f'{name} takes {"1 or " if is_broadcast and n > 1 else ""}{n} '
             f'numbers for {", ".join(arm.joint_names)}, not {len(values)}.'
         )
-    return np.broadcast_to(np.array(values, float), n)
+    by_joint = np.broadcast_to(np.array(values, float), n)
+    return by_joint * arm.actuated if is_broadcast and len(values) == 1 else by_joint

@@ -89,7 +89,7 @@ def make_plan(
     """Return the SweepPlan of a sweep; errors in any run are raised before the first run."""
     _refuse_wrong_kinds(vary, scale, run)
     arm = build_arm(description, coupling, gravity)
-    words = words_of(arm.joint_names) if isinstance(run, Manoeuvre) else []
+    words = words_of(arm.description.actuated_joint_names) if isinstance(run, Manoeuvre) else []
     known = parameters_of(description)
     forms: dict[str, Form] = {}
     for name, form in [*vary.items(), *scale.items()]:

@@ -7,7 +7,7 @@ from refusals import refusal
 import flex_robot_sim as frs
 from flex_robot_sim.control.controller_settings import ControllerSettings
 from flex_robot_sim.control.joint_controller import JointController
-from flex_robot_sim.control.loop_control import LoopGravity
+from flex_robot_sim.control.loop_gravity import LoopGravity
 from flex_robot_sim.motion.trajectory import Trajectory
 from flex_robot_sim.util.exceptions import SettingError
 

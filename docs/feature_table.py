@@ -1,0 +1,146 @@
+"""
+Table of docs/architecture.md: which feature supports which kind of body, joint and row.
+
+Each feature is tried on a small arm of each kind. `python docs/feature_table.py` writes the table,
+and test/project/test_feature_table.py compares it with the page.
+"""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+import flex_robot_sim as frs
+from flex_robot_sim.control.controller_settings import ControllerSettings
+from flex_robot_sim.control.joint_controller import JointController
+from flex_robot_sim.display.description import display_description
+from flex_robot_sim.environments.episodes import Episodes
+from flex_robot_sim.util.exceptions import FlexRobotSimError
+
+PAGE = Path(__file__).with_name('architecture.md')
+MARK = re.compile(r'(<!-- features -->\n).*?(<!-- end of features -->)', re.DOTALL)
+SECTION = frs.Rectangle(0.02, 0.02)
+
+
+def _tree(beam=None, joint=None, gear=None):
+    """Return an arm of two links: a rigid or flexible one, and a rigid tool."""
+    builder = frs.ArmBuilder('tree')
+    if beam is None:
+        builder.add_rigid('arm', mass=1.0, centre=(0.2, 0, 0))
+    else:
+        builder.add_beam('arm', length=0.4, material='steel', section=SECTION, **beam)
+    builder.add_rigid('tool', mass=0.2, centre=(0.1, 0, 0), inertia=(1e-3, 1e-3, 1e-3))
+    builder.add_joint('shoulder', parent='base', child='arm', axis='y')
+    builder.add_joint(
+        'wrist', parent='arm', child='tool', **{'axis': 'y', 'xyz': (0.4, 0, 0), **(joint or {})}
+    )
+    return builder.add_gear('wrist', **gear) if gear else builder
+
+
+def _loop(kind, **options):
+    """Return the four-bar with a rigid coupler, closed by one constraint."""
+    builder = frs.ArmBuilder('loop')
+    builder.add_rigid('crank', mass=0.1, centre=(0.1, 0, 0), inertia=(1e-4, 1e-4, 1e-4))
+    builder.add_rigid('coupler', mass=0.3, centre=(0.15, 0, 0.2), inertia=(1e-3, 1e-3, 1e-3))
+    builder.add_rigid('rocker', mass=0.2, centre=(0, 0, 0.2), inertia=(1e-3, 1e-3, 1e-3))
+    builder.add_joint('crank_joint', parent='base', child='crank', axis='-y')
+    builder.add_joint(
+        'coupler_joint', parent='crank', child='coupler', axis='-y', xyz=(0.2, 0, 0), effort=0
+    )
+    builder.add_joint(
+        'rocker_joint', parent='base', child='rocker', axis='-y', xyz=(0.5, 0, 0), effort=0
+    )
+    places = {'parent_xyz': (0, 0, 0.4), 'child_xyz': (0.3, 0, 0.4)}
+    return builder.add_constraint(
+        'end', type=kind, parent='rocker', child='coupler', **{**places, **options}
+    )
+
+
+KINDS: dict[str, Callable[[], frs.ArmBuilder]] = {
+    'rigid body': _tree,
+    'beam, assumed modes': lambda: _tree({}),
+    'beam, finite elements': lambda: _tree({'elements': 2}),
+    'prismatic joint': lambda: _tree(joint={'type': 'prismatic', 'lower': -1, 'upper': 1}),
+    'flexible joint': lambda: _tree(
+        gear={'stiffness': 900.0, 'gear_ratio': 50, 'rotor_inertia': 1e-5}
+    ),
+    'dry friction': lambda: _tree(joint={'coulomb_friction': 0.1, 'static_friction': 0.2}),
+    'row: closed loop': lambda: _loop('revolute', parent_axis='y', child_axis='y'),
+    'row: distance': lambda: _loop('distance', child_xyz=(0.2, 0, 0.4), length=0.1),
+}
+
+
+def _rates(arm):
+    """Positions and gains (joints,) that suit any arm."""
+    return np.zeros(len(arm.joint_names)), np.where(arm.actuated, 10.0, 0.0)
+
+
+def _controller(arm):
+    position, gains = _rates(arm)
+    settings = ControllerSettings(position_gain=tuple(gains), velocity_gain=tuple(0.1 * gains))
+    JointController(arm, settings).update(0.0, position, position)
+
+
+def _scheme(name):
+    return lambda arm: frs.Simulation(
+        arm, frs.SimulationSettings(time_step=1e-5, scheme=name)
+    ).step(2)
+
+
+FEATURES: dict[str, Callable[[frs.ArmModel], object]] = {
+    '`Simulation`, implicit scheme': lambda arm: frs.Simulation(arm).step(2),
+    '`Simulation`, explicit schemes': _scheme('rk4'),
+    'formulation `stiffened`': lambda arm: frs.Simulation(
+        arm, frs.SimulationSettings(formulation='stiffened')
+    ),
+    '`Batch`': lambda arm: frs.Batch(arm, 2).step(2),
+    '`save_state`': lambda arm: frs.Simulation(arm).save_state(),
+    '`prescribe`': lambda arm: frs.Simulation(arm).prescribe(
+        arm.joint_names[0], lambda t: (0.0, 0.0)
+    ),
+    '`pose`, `jacobian`, `mass_matrix`': lambda arm: frs.mass_matrix(arm, np.zeros(arm.size)),
+    '`inverse_dynamics`': lambda arm: frs.inverse_dynamics(arm, np.zeros(arm.size)),
+    '`forward_dynamics`': lambda arm: frs.forward_dynamics(arm, np.zeros(arm.size)),
+    '`derivatives`': lambda arm: frs.derivatives(
+        arm, np.zeros(arm.size), np.zeros(arm.size), _rates(arm)[0]
+    ),
+    '`equilibrium`': frs.equilibrium,
+    '`modes`': frs.modes,
+    '`linearise`': frs.linearise,
+    '`static_jacobian`': lambda arm: frs.static_jacobian(arm, _rates(arm)[0]),
+    'controller, given gains': _controller,
+    'controller, default gains': frs.control.design_servo,
+    '`Lqr`': lambda arm: frs.feedback.Lqr(arm, _rates(arm)[0]),
+    'display in rviz': display_description,
+    'Gymnasium environments': lambda arm: Episodes(arm.description, 'rest_to_rest', 1),
+}
+
+
+def table() -> str:
+    """Return the rows of the table."""
+    arms = [make().build() for make in KINDS.values()]
+    head = ['feature', *KINDS]
+    rows = [[name, *(_answer(feature, arm) for arm in arms)] for name, feature in FEATURES.items()]
+    return ''.join(f'| {" | ".join(row)} |\n' for row in (head, *rows)).replace(
+        '\n', '\n|' + '---|' * len(head) + '\n', 1
+    )
+
+
+def _answer(feature, arm):
+    """Return 'yes', or 'no' if the feature refuses the arm in one line."""
+    try:
+        feature(arm)
+    except FlexRobotSimError as error:
+        assert '\n' not in str(error)
+        return 'no'
+    return 'yes'
+
+
+def fill(page: str) -> str:
+    """Return the page with a new table."""
+    return MARK.sub(lambda found: found[1] + table() + found[2], page)
+
+
+if __name__ == '__main__':
+    PAGE.write_text(fill(PAGE.read_text('utf-8')), 'utf-8')
