@@ -17,6 +17,12 @@ from flex_robot_sim.description.bodies import check_bodies
 from flex_robot_sim.description.constraint import check_constraints, warn_of_foreign_loops
 from flex_robot_sim.description.document import Document, read_file
 from flex_robot_sim.description.flexibility import add_flexibility
+from flex_robot_sim.description.mimic import (
+    check_mimics,
+    hold_massless_mimics,
+    mimic_choice,
+    with_mimics,
+)
 from flex_robot_sim.description.robot import RobotDescription
 from flex_robot_sim.description.tree import order
 from flex_robot_sim.description.urdf import read_robot
@@ -122,8 +128,11 @@ def with_tool(description: RobotDescription, tool: str) -> RobotDescription:
 
 def _read(document):
     name, links, joints, constraints, flexibility = read_robot(document)
+    check_mimics(document, joints)
+    joints = with_mimics(document, joints, mimic_choice(document, flexibility))
     add_flexibility(document, flexibility, links, joints)
     ordered_links, ordered_joints = order(document, links, joints)
+    ordered_joints = hold_massless_mimics(document, ordered_links, ordered_joints)
     check_constraints(document, constraints.values(), links, ordered_joints)
     warn_of_foreign_loops(document)
     check_bodies(document, ordered_links, ordered_joints, flexibility is not None)

@@ -88,6 +88,11 @@ def problems_of_bodies(links: Sequence[Link], joints: Sequence[Joint]) -> list[B
     return [*_impossible_bodies(links, joints), *_massless_motions(links, joints)]
 
 
+def massless_joints(links: Sequence[Link], joints: Sequence[Joint]) -> set[str]:
+    """Return the names of the moving joints that move no mass."""
+    return {problem.name for problem in _massless_motions(links, joints)}
+
+
 def _check_link(document, link):
     """Check a single link; only warn, because only sums of rigidly connected links count."""
     if link.inertial is None:

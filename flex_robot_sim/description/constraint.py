@@ -19,7 +19,7 @@ class Constraint:
 
     name: str
     line: int
-    kind: str  # one of words.CONSTRAINT_TYPES
+    kind: str  # one of words.CONSTRAINT_TYPES, or 'mimic'
     parent: str
     child: str
     parent_rotation: np.ndarray  # (3, 3)  its frame in the frame of the parent link
@@ -28,7 +28,8 @@ class Constraint:
     child_position: np.ndarray  # (3,)    [m]
     parent_axis: np.ndarray  # (3,)    unit vector in its frame on the parent
     child_axis: np.ndarray  # (3,)    unit vector in its frame on the child
-    length: float  # of a distance [m]; 0 otherwise
+    length: float  # of a distance [m]; offset of a mimic joint [rad, m]; 0 otherwise
+    ratio: float = 1.0  # multiplier of a mimic joint
 
 
 FOREIGN_LOOPS = ('loop_joint', 'ball_constraint', 'weld_constraint', 'distance_constraint')

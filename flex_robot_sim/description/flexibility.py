@@ -27,7 +27,6 @@ def add_flexibility(
     """Replace links and joints, by name, as <flexibility> describes; None: no change."""
     if element is None:
         return
-    read_attributes(document, element, FLEXIBILITY['flexibility'])
     children = read_children(document, element, FLEXIBILITY['flexibility'].children)
     for tag, items, add in (('link', links, _add_link_parts), ('joint', joints, _add_gear)):
         seen = set()
@@ -111,6 +110,12 @@ def _add_gear(document, element, values, joint, _joints):
             element,
             f'joint "{joint.name}" is {kind}, so it has no gear',
             'Remove it from <flexibility>',
+        )
+    if joint.mimics and (values['stiffness'] is not None or values['rotor_inertia'] > 0):
+        raise document.error(
+            element,
+            f'joint "{joint.name}" mimics "{joint.mimics}", so it has no motor and no gear',
+            f'Give stiffness and rotor_inertia of joint "{joint.mimics}"',
         )
     encoder = read_encoder(document, children, joint.name)
     _check_hysteresis(document, element, values, joint)

@@ -130,7 +130,9 @@ class Joint:
     deceleration: float = np.inf  # inf: that of acceleration                 [rad/s2 or m/s2]
     jerk: float = np.inf  # largest one                                         [rad/s3 or m/s3]
     friction: JointFriction = JointFriction()
-    mimics: str | None = None  # joint that it would follow; it is held instead
+    mimics: str | None = None  # joint that it follows, unless it is held
+    mimic_ratio: float = 1.0  # its position over that of this joint             [1, rad/m, m/rad]
+    mimic_offset: float = 0.0  # its position where this joint is at zero       [rad or m]
     held_at: float | None = None  # position at which a mimic joint is held     [rad or m]
     stiffness: float = np.inf  # motor side to link side; inf: rigid         [N m/rad or N/m]
     damping: float = 0.0  # parallel to the stiffness                   [N m s/rad or N s/m]

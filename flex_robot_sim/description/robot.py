@@ -53,12 +53,15 @@ class RobotDescription(Serializable):
         """
         Names of the moving joints that a motor drives, base to tip.
 
-        With closed loops, joints with `effort="0"` in their <limit> are passive.
+        Mimic joints are passive. With closed loops, so are joints with `effort="0"` in their
+        <limit>.
         """
         return [
             joint.name
             for joint in self.joints
-            if joint.moves and not (self.constraints and joint.effort == 0.0)
+            if joint.moves
+            and joint.mimics is None
+            and not (self.constraints and joint.effort == 0.0)
         ]
 
     @cached_property

@@ -32,14 +32,6 @@ def order(
 def _parent_of_each_link(document, links, joints):
     parents: dict[str, Joint] = {}
     for joint in joints.values():
-        if joint.mimics is not None and joint.mimics not in joints:
-            raise unknown_name(
-                document,
-                joint.line,
-                f'joint "{joint.name}" mimics "{joint.mimics}", which is no joint',
-                joint.mimics,
-                joints,
-            )
         for role, link in (('parent', joint.parent), ('child', joint.child)):
             if link not in links:
                 raise unknown_name(

@@ -218,7 +218,7 @@ def _read_joint(document, element):
         rotation,
         position,
         np.array(axis['xyz']),
-        **_read_mimic(document, element, name, kind, parts['mimic']),
+        **_read_mimic(kind, parts['mimic']),
         **_read_limits(document, element, name, kind, parts['limit'], parts['mimic']),
         friction=_read_friction(parts['dynamics']),
     )
@@ -283,15 +283,14 @@ def _pose(origin):
     return turn, np.array(origin['xyz'])
 
 
-def _read_mimic(document, element, name, kind, mimic):
+def _read_mimic(kind, mimic):
     if mimic is None or kind == 'fixed':
         return {}
-    document.warn(
-        document.line(element),
-        f'joint "{name}" mimics "{mimic["joint"]}" and is held at {mimic["offset"]:g}',
-        'Remove <mimic> if it is to move by itself',
-    )
-    return {'mimics': mimic['joint'], 'held_at': mimic['offset']}
+    return {
+        'mimics': mimic['joint'],
+        'mimic_ratio': mimic['multiplier'],
+        'mimic_offset': mimic['offset'],
+    }
 
 
 def _read_limits(document, element, name, kind, limit, mimic):

@@ -97,7 +97,18 @@ def _coordinates(direction, default, stiffness, words=()):
 
 FLEXIBILITY = {
     'flexibility': Element(
-        'directly under `<robot>`, at most once; other tools ignore it', {}, ('link', 'joint')
+        'directly under `<robot>`, at most once; other tools ignore it',
+        {
+            'mimic': Attribute(
+                'choice',
+                '',
+                'held',
+                'joints with `<mimic>` are `held` at their offset, or are `moving` in proportion '
+                'to the joint that they mimic',
+                choices=('held', 'moving'),
+            )
+        },
+        ('link', 'joint'),
     ),
     'link': Element(
         'makes a link of the robot an elastic beam that starts at the link origin, or gives a '
@@ -468,11 +479,12 @@ URDF = {
         },
     ),
     'mimic': Element(
-        'the joint is held at `offset`, with a warning',
+        'position = multiplier * position of the other joint + offset, if `mimic="moving"` in '
+        '`<flexibility>`; otherwise the joint is held at `offset`, with a warning',
         {
-            'joint': _name('joint that the URDF names to follow'),
-            'multiplier': _number('', 1.0, 'read, but not used'),
-            'offset': _number('rad or m', 0.0, 'position at which the joint is held'),
+            'joint': _name('joint to follow'),
+            'multiplier': _number('', 1.0, 'position over that of the other joint'),
+            'offset': _number('rad or m', 0.0, 'position where the other joint is at zero'),
         },
     ),
     'constraint': Element(

@@ -88,7 +88,10 @@ class ArmArrays(NamedTuple):
     constraint_body: np.ndarray  # (c, 2)    bodies of parent and child, -1 for the fixed base
     constraint_point: np.ndarray  # (c, 2, 3) origins of the frames in these bodies          [m]
     constraint_axis: np.ndarray  # (c, 2, 3) unit vectors in these bodies
-    constraint_length: np.ndarray  # (c,)      of a distance                                 [m]
+    constraint_length: (
+        np.ndarray
+    )  # (c,)      of a distance, offset of a mimic joint        [m, rad]
+    constraint_ratio: np.ndarray  # (c,)      of a mimic joint
 
 
 @pass_by_pointer
@@ -185,7 +188,7 @@ class Frame(NamedTuple):
 
 
 class ClosedLoop(NamedTuple):
-    """A constraint of the description, and its frames on the bodies of an arm."""
+    """A constraint of the description, or a mimic joint, and its frames on bodies of an arm."""
 
     constraint: Constraint
     rows: slice  # among all rows of constraints

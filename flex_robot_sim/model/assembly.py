@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from flex_robot_sim.description import read_description, with_tool
 from flex_robot_sim.description.elastic_link import MAX_ELASTIC_COORDINATES
+from flex_robot_sim.description.mimic import mimic_constraints
 from flex_robot_sim.description.robot import RobotDescription
 from flex_robot_sim.elastic import SETBACK_POINTS, Load, Section, cut_beam
 from flex_robot_sim.elastic.discretise import BEAM_CACHE_SIZE
@@ -115,6 +116,8 @@ class _Assembly:
         self.closed_loops = {}
         for constraint in description.constraints:
             self._add_constraint(constraint)
+        for constraint in mimic_constraints(description.joints):
+            self._add_mimic(description.joint(constraint.name), constraint)
 
     def _add_link(self, link, joint):
         if joint is None:
@@ -169,6 +172,15 @@ class _Assembly:
                 body = self._add_body(body, station, -1, R, p, np.zeros(6))
                 R, p = np.eye(3), np.zeros(3)
             frames.append(Frame(body, R, p))
+        self._add_rows(constraint, frames)
+
+    def _add_mimic(self, joint, constraint):
+        """Add a mimic joint; its frames are those of the links that it and its leader move."""
+        names = joint.mimics, joint.name
+        bodies = [self.carried_bodies[name][0] for name in names]
+        self._add_rows(constraint, [Frame(body, np.eye(3), np.zeros(3)) for body in bodies])
+
+    def _add_rows(self, constraint, frames):
         start = sum(len(constraint_rows(loop.constraint)) for loop in self.closed_loops.values())
         rows = slice(start, start + len(constraint_rows(constraint)))
         self.closed_loops[constraint.name] = ClosedLoop(constraint, rows, *frames)

@@ -7,6 +7,10 @@ parent and b fixed to the child, a row is
     ALONG       u . (p_B - p_A) = 0
     ANGLE       u . b = 0
     DISTANCE    |p_B - p_A| - length = 0
+
+A mimic joint with the position q_B follows a joint with the position q_A:
+
+    MIMIC       q_B - ratio q_A - offset = 0
 """
 
 from __future__ import annotations
@@ -21,7 +25,7 @@ from flex_robot_sim.model.arm_model import ClosedLoop
 if TYPE_CHECKING:
     from flex_robot_sim.description.constraint import Constraint
 
-ALONG, ANGLE, DISTANCE = range(3)
+ALONG, ANGLE, DISTANCE, MIMIC = range(4)
 
 
 class Row(NamedTuple):
@@ -47,6 +51,7 @@ def constraint_rows(constraint: Constraint) -> list[Row]:
         'revolute': [*along, *(Row(ANGLE, normal, b) for normal in across)],
         'prismatic': [*(Row(ALONG, normal, none) for normal in across), *turns],
         'distance': [Row(DISTANCE, none, none)],
+        'mimic': [Row(MIMIC, none, none)],
     }[constraint.kind]
 
 
@@ -59,7 +64,7 @@ def normals(axis: np.ndarray) -> np.ndarray:
 
 def row_arrays(loops: Sequence[ClosedLoop]) -> dict[str, np.ndarray]:
     """Return the arrays `constraint_*` of ArmArrays, in the order of the loops."""
-    kinds, bodies, points, axes, lengths = [], [], [], [], []
+    kinds, bodies, points, axes, lengths, ratios = [], [], [], [], [], []
     for loop in loops:
         frames = loop.parent, loop.child
         for row in constraint_rows(loop.constraint):
@@ -68,10 +73,12 @@ def row_arrays(loops: Sequence[ClosedLoop]) -> dict[str, np.ndarray]:
             points.append([frame.p for frame in frames])
             axes.append([loop.parent.R @ row.parent_axis, loop.child.R @ row.child_axis])
             lengths.append(loop.constraint.length)
+            ratios.append(loop.constraint.ratio)
     return {
         'constraint_kind': np.array(kinds, int),
         'constraint_body': np.array(bodies, int).reshape(-1, 2),
         'constraint_point': np.array(points, float).reshape(-1, 2, 3),
         'constraint_axis': np.array(axes, float).reshape(-1, 2, 3),
         'constraint_length': np.array(lengths, float),
+        'constraint_ratio': np.array(ratios, float),
     }

@@ -198,9 +198,40 @@ def test_a_mimic_joint_is_fixed_at_its_offset_with_a_warning():
     assert description.joint('finger').held_at == 0.2
     assert description.joint_names == ['hinge']
     assert description.warnings == (
-        '<text>:6: joint "finger" mimics "hinge" and is held at 0.2. Remove <mimic> if it is to '
-        'move by itself.',
+        '<text>:6: joint "finger" mimics "hinge" and is held at 0.2. Write mimic="moving" in '
+        '<flexibility> if it is to follow.',
     )
+
+
+def test_a_moving_mimic_joint_follows_without_its_limits():
+    limit = '<limit lower="0" upper="1" effort="9" velocity="1"/>'
+    description = read_description(gripper(f'<mimic joint="hinge" multiplier="-2"/>{limit}'))
+    finger = description.joint('finger')
+    assert (finger.mimics, finger.mimic_ratio, finger.mimic_offset) == ('hinge', -2.0, 0.0)
+    assert finger.moves and (finger.lower, finger.upper) == (-np.inf, np.inf)
+    assert description.joint_names == ['hinge', 'finger'] and not description.warnings
+    assert description.actuated_joint_names == ['hinge']
+
+
+def test_a_mimic_joint_that_cannot_move_is_held_with_a_warning():
+    mimic = '<mimic joint="hinge" offset="0.1"/>'
+    cases = {
+        gripper(mimic, tip='<link name="tip"/>'): '<text>:6: joint "finger" mimics "hinge" and is '
+        'held at 0.1, because it moves nothing that has mass. Give the links that it moves an '
+        '<inertial> if it is to move.',
+        gripper(mimic).replace('"continuous"', '"fixed"', 1): '<text>:6: joint "finger" mimics '
+        '"hinge" and is held at 0.1. Remove <mimic>, or let "hinge" move.',
+    }
+    for text, warning in cases.items():
+        description = read_description(text)
+        assert not description.joint('finger').moves
+        assert warning in description.warnings
+
+
+def gripper(inside, tip=None):
+    """Return a robot whose joint "finger", in line 6, moves if it is a mimic joint."""
+    finger = joint('finger', parent='arm', child='tip', inside=f'<axis xyz="0 0 1"/>{inside}')
+    return robot(link(), joint(), tip or link('tip'), finger, '<flexibility mimic="moving"/>')
 
 
 def test_frames_without_inertia_on_fixed_joints_cause_no_warning():

@@ -267,6 +267,24 @@ MISTAKES = {
     '4: joint "hinge" mimics "hing", which is no joint. Did you mean "hinge"?': robot(
         link(), joint(inside='<mimic joint="hing"/>')
     ),
+    '4: joint "hinge" mimics itself. Remove one <mimic>.': robot(
+        link(), joint(inside='<mimic joint="hinge"/>')
+    ),
+    '4: joint "hinge" mimics "wrist", which mimics "hinge". Remove one <mimic>.': robot(
+        link(),
+        joint(inside='<mimic joint="wrist"/>'),
+        link('hand'),
+        joint('wrist', parent='arm', child='hand', inside='<mimic joint="hinge"/>'),
+    ),
+    '5: joint "hinge" mimics "wrist", so it has no motor and no gear. Give stiffness and '
+    'rotor_inertia of joint "wrist".': robot(
+        link(),
+        joint(inside='<mimic joint="wrist"/>'),
+        '<flexibility mimic="moving"><joint name="hinge" stiffness="9" rotor_inertia="1"/>'
+        '</flexibility>',
+        link('hand'),
+        joint('wrist', parent='arm', child='hand'),
+    ),
     '4: joint "hinge" has no <child>. Add <child link="..."/>.': robot(
         link(), joint().replace('<child link="arm"/>', '')
     ),

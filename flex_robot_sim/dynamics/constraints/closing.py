@@ -10,7 +10,8 @@ from collections.abc import Collection
 
 import numpy as np
 
-from flex_robot_sim.dynamics.constraints.rows import set_jacobian
+from flex_robot_sim.description.mimic import mimic_constraints
+from flex_robot_sim.dynamics.constraints.rows import set_gaps, set_jacobian
 from flex_robot_sim.dynamics.kinematics import set_motion
 from flex_robot_sim.jit.compiled import call_with_tables, compiled
 from flex_robot_sim.model.arm_model import ArmModel, ClosedLoop, Workspace, make_workspace
@@ -38,6 +39,9 @@ def closed_coordinates(
     """
     if not arm.closed_loops:
         return q
+    q = _with_followers(arm, q, is_position=True)
+    if not arm.description.constraints:
+        return q
     passive, work = passive_joints(arm, prescribed), make_workspace(arm.arrays)
     closed = _newton(arm, q, passive, work)
     if _is_closed(arm, work):
@@ -62,9 +66,12 @@ def closed_rates(
     arm: ArmModel, q: np.ndarray, v: np.ndarray, prescribed: Collection[int] = ()
 ) -> np.ndarray:
     """Return rates (n,) that keep all loops closed, by other rates of the passive joints."""
-    if not arm.closed_loops or not v.any():
+    if not arm.closed_loops:
         return v
-    work, passive, v = make_workspace(arm.arrays), passive_joints(arm, prescribed), v.copy()
+    v = _with_followers(arm, v, is_position=False)
+    if not arm.description.constraints or not v.any():
+        return v
+    work, passive = make_workspace(arm.arrays), passive_joints(arm, prescribed)
     _set_rows(arm, q, work)
     W = work.constraint_jacobian
     largest = 1.0 + np.abs(v).max()
@@ -84,7 +91,27 @@ def closed_rates(
 def passive_joints(arm: ArmModel, prescribed: Collection[int] = ()) -> np.ndarray:
     """Rows of the joints that no motor drives; if there are none, all that are not prescribed."""
     passive = np.flatnonzero(~arm.actuated)
-    return passive if passive.size else np.delete(np.arange(len(arm.joint_names)), [*prescribed])
+    if passive.size > len(mimic_constraints(arm.description.joints)):
+        return passive
+    return np.delete(np.arange(len(arm.joint_names)), [*prescribed])
+
+
+def _with_followers(arm, values, is_position):
+    """Return a copy of coordinates or rates, in which mimic joints follow their leaders."""
+    values = np.array(values, float)
+    mimics = {one.name: one for one in mimic_constraints(arm.description.joints)}
+    joints = {joint.name: joint for joint in arm.description.joints}
+
+    def place(name):
+        if name in mimics:
+            row, leader = arm.idx_q[name], joints[name].mimics
+            offset = mimics[name].length if is_position else 0.0
+            values[row] = mimics[name].ratio * place(leader) + offset
+        return values[arm.idx_q[name]]
+
+    for name in mimics:
+        place(name)
+    return values
 
 
 def _with_elastic(arm, joints):
@@ -135,6 +162,7 @@ def _set_motion_and_jacobian(arm, q, qd, work):
     """Gaps and Jacobian of all rows at coordinates q."""
     set_motion(arm, q, qd, work)
     set_jacobian(arm, work)
+    set_gaps(arm, q, work)
 
 
 def _least_norm(matrix, right):

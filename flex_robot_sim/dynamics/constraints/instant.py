@@ -13,7 +13,7 @@ Forces make it zero: D lambda = -g'', with D of (T73).
 
 from numpy import sqrt
 
-from flex_robot_sim.dynamics.constraints.rows import cross, placed, turned
+from flex_robot_sim.dynamics.constraints.rows import cross, mimic_difference, placed, turned
 from flex_robot_sim.dynamics.constraints.solution import (
     add_response,
     factor_constraints,
@@ -21,7 +21,7 @@ from flex_robot_sim.dynamics.constraints.solution import (
 )
 from flex_robot_sim.dynamics.kinematics import set_base_poses
 from flex_robot_sim.jit.compiled import compiled
-from flex_robot_sim.model.constraint_rows import ALONG, ANGLE
+from flex_robot_sim.model.constraint_rows import ALONG, ANGLE, MIMIC
 
 
 @compiled
@@ -37,7 +37,10 @@ def constrain_accelerations(arm, work, qdd):
     set_base_poses(arm, work)
     second = work.constraint_vectors[2]
     for r in range(arm.constraint_kind.size):
-        second[r] = -second_rate(arm, r, work)
+        if arm.constraint_kind[r] == MIMIC:
+            second[r] = -mimic_difference(arm, r, qdd)
+        else:
+            second[r] = -second_rate(arm, r, work)
     factor_constraints(arm, work)
     solve_rows(arm, second, work, work.constraint_force)
     add_response(arm, work.constraint_force, work, qdd)

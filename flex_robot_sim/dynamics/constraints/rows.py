@@ -7,6 +7,7 @@ moment m about the base and a force f, for the world vectors u and b, d = p_B - 
     ALONG       f = u,        m = p_B x f
     ANGLE       f = 0,        m = b x u
     DISTANCE    f = d / |d|,  m = p_B x f
+    MIMIC       along the joint axis of the child
 
 The power of both wrenches is the rate of the gap, so that their generalised forces are a row of
 the Jacobian W. The row kinds are those of model/constraint_rows.py.
@@ -16,7 +17,7 @@ from numpy import sqrt
 
 from flex_robot_sim.dynamics.kinematics import set_base_poses
 from flex_robot_sim.jit.compiled import compiled
-from flex_robot_sim.model.constraint_rows import ALONG, ANGLE
+from flex_robot_sim.model.constraint_rows import ALONG, ANGLE, MIMIC
 
 
 @compiled
@@ -59,6 +60,9 @@ def set_gap(arm, r, work, F):
     :returns: largest coordinate of the child frame, which rounding of the gap scales with [m].
     """
     a, b, kind = arm.constraint_body[r, 0], arm.constraint_body[r, 1], arm.constraint_kind[r]
+    if kind == MIMIC:
+        set_axis_wrench(arm, b, work, F)
+        return 0.0
     if kind == ANGLE:
         u, v = (
             turned(work, a, arm.constraint_axis[r, 0]),
@@ -83,11 +87,38 @@ def set_gap(arm, r, work, F):
 
 
 @compiled
-def set_gaps(arm, work):
-    """Set the gaps of all rows; return the largest one, over the size of the arm above 1 m."""
+def set_axis_wrench(arm, i, work, F):
+    """Set the wrench F (6,) in the base frame of a unit effort of the joint of body i."""
+    screw = arm.screw[i]
+    force = turned(work, i, (screw[3], screw[4], screw[5]))
+    x, y, z = turned(work, i, (screw[0], screw[1], screw[2]))
+    p = work.base_p[i]
+    moment = cross((p[0], p[1], p[2]), force)
+    F[0], F[1], F[2] = x + moment[0], y + moment[1], z + moment[2]
+    F[3], F[4], F[5] = force
+
+
+@compiled
+def mimic_difference(arm, r, values):
+    """Return the value of the mimic joint of row r, less ratio times that of its leader."""
+    leader, follower = arm.joint[arm.constraint_body[r, 0]], arm.joint[arm.constraint_body[r, 1]]
+    return values[follower] - arm.constraint_ratio[r] * values[leader]
+
+
+@compiled
+def set_gaps(arm, q, work):
+    """
+    Set the gaps of all rows; return the largest one, over the size of the arm above 1 m.
+
+    :param q: coordinates (n,) of the poses in `work`.
+    """
     largest = 0.0
     for r in range(arm.constraint_kind.size):
-        size = set_gap(arm, r, work, work.y)
+        if arm.constraint_kind[r] == MIMIC:
+            work.constraint_gap[r] = mimic_difference(arm, r, q) - arm.constraint_length[r]
+            size = abs(q[arm.joint[arm.constraint_body[r, 1]]]) + abs(arm.constraint_length[r])
+        else:
+            size = set_gap(arm, r, work, work.y)
         largest = max(largest, abs(work.constraint_gap[r]) / (1.0 + size))
     return largest
 
@@ -104,8 +135,12 @@ def set_jacobian(arm, work):
     for r in range(arm.constraint_kind.size):
         W, F = work.constraint_jacobian[r], work.parent_motion
         W[:] = 0.0
-        set_gap(arm, r, work, F)
         a, b = arm.constraint_body[r, 0], arm.constraint_body[r, 1]
+        if arm.constraint_kind[r] == MIMIC:
+            W[arm.joint[b]] = 1.0
+            W[arm.joint[a]] = -arm.constraint_ratio[r]
+            continue
+        set_gap(arm, r, work, F)
         while a != b:  # parents come before their children
             if a > b:
                 add_generalised_force(arm, a, -1.0, F, work, W)
@@ -163,6 +198,8 @@ def add_constraint_loads(arm, work):
     set_base_poses(arm, work)
     F, y = work.parent_motion, work.y
     for r in range(arm.constraint_kind.size):
+        if arm.constraint_kind[r] == MIMIC:
+            continue  # a force between the bodies of each of its joints
         set_gap(arm, r, work, F)
         for side in range(2):
             i = arm.constraint_body[r, side]

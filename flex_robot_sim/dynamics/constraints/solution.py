@@ -127,7 +127,7 @@ def correct_gaps(arm, q, qd, h, work, end, qdd):
     for k in range(q.size):
         end[k] = q[k] + h * (qd[k] + 0.5 * h * qdd[k])
     set_poses(arm, end, arm.parent.size, work)
-    largest = set_gaps(arm, work)
+    largest = set_gaps(arm, end, work)
     if largest > CLOSED_GAP:
         for r in range(arm.constraint_kind.size):
             work.constraint_gap[r] *= -2.0 / (h * h)
