@@ -23,6 +23,7 @@ from flex_robot_sim.description.mimic import (
     mimic_choice,
     with_mimics,
 )
+from flex_robot_sim.description.multi_dof_joint import split_joints
 from flex_robot_sim.description.robot import RobotDescription
 from flex_robot_sim.description.tree import order
 from flex_robot_sim.description.urdf import read_robot
@@ -128,6 +129,7 @@ def with_tool(description: RobotDescription, tool: str) -> RobotDescription:
 
 def _read(document):
     name, links, joints, constraints, flexibility = read_robot(document)
+    joints = split_joints(document, flexibility, links, joints)
     check_mimics(document, joints)
     joints = with_mimics(document, joints, mimic_choice(document, flexibility))
     add_flexibility(document, flexibility, links, joints)

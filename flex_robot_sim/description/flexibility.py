@@ -7,6 +7,7 @@ import numpy as np
 from flex_robot_sim.description.document import Document, XmlElement
 from flex_robot_sim.description.elastic_link import MAX_ELASTIC_COORDINATES, read_beam
 from flex_robot_sim.description.links import Joint, JointFriction, Link
+from flex_robot_sim.description.multi_dof_joint import ONLY_OF_PARTS, part_names, with_part_values
 from flex_robot_sim.description.plausibility import warn_implausible_beam
 from flex_robot_sim.description.sensor_elements import STATION_TOLERANCE, read_encoder, read_imus
 from flex_robot_sim.description.values import read_attributes, read_children, unknown_name
@@ -33,7 +34,10 @@ def add_flexibility(
         for child in children[tag]:
             values = read_attributes(document, child, FLEXIBILITY[tag])
             name = values['name']
-            if name not in items:
+            names = [name]
+            if values.get('type') is not None:
+                names = part_names(name, values['type'])
+            if not {*names} <= {*items}:
                 raise unknown_name(
                     document,
                     document.line(child),
@@ -46,7 +50,8 @@ def add_flexibility(
                     child, f'<flexibility> describes the {tag} "{name}" twice', 'Keep one of them'
                 )
             seen.add(name)
-            items[name] = add(document, child, values, items[name], items)
+            for one in names:
+                items[one] = add(document, child, values, items[one], items)
     _check_size(document, element, links)
     for joint in joints.values():
         if joint.parent in links:
@@ -104,6 +109,18 @@ def _add_link_parts(document, element, values, link, links):
 
 def _add_gear(document, element, values, joint, _joints):
     children = read_children(document, element, FLEXIBILITY['joint'].children)
+    if joint.part_of:
+        return replace(
+            with_part_values(document, element, values, joint),
+            encoder=read_encoder(document, children, joint.name),
+        )
+    for name in ONLY_OF_PARTS:
+        if values[name] is not None:
+            raise document.error(
+                element,
+                f'joint "{joint.name}" has a {name} here, but no type',
+                'Give it in the <limit> or <dynamics> of the joint',
+            )
     if not joint.moves:
         kind = 'a mimic joint, which is held' if joint.mimics else 'fixed'
         raise document.error(
@@ -167,7 +184,11 @@ def _add_gear(document, element, values, joint, _joints):
         rotor_inertia=values['rotor_inertia'],
         gear_ratio=values['gear_ratio'],
         friction=joint.friction._replace(
-            **{name: values[name] for name in JointFriction._fields if name in values}
+            **{
+                name: values[name]
+                for name in JointFriction._fields
+                if values.get(name) is not None
+            }
         ),
         spring_stiffness=values['spring_stiffness'],
         spring_reference=values['spring_reference'],

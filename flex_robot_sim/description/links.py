@@ -143,6 +143,7 @@ class Joint:
     spring_stiffness: float = 0.0  # across the joint, parallel to the drive [N m/rad or N/m]
     spring_reference: float = 0.0  # position without force of this spring   [rad or m]
     encoder: Encoder | None = None  # None: exact measurements
+    part_of: str = ''  # universal or spherical joint of which it is a coordinate
 
     def __post_init__(self) -> None:
         assert self.kind in JOINT_TYPES, f'unknown joint type {self.kind!r}'

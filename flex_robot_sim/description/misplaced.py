@@ -7,7 +7,8 @@ from flex_robot_sim.description.words import FLEXIBILITY
 # URDF itself uses `damping` for the friction of a joint, and `material` for a colour
 _ELEMENTS = {tag: set(FLEXIBILITY[tag].children) - {'material'} for tag in ('link', 'joint')}
 _ATTRIBUTES = {
-    tag: set(FLEXIBILITY[tag].attributes) - {'name', 'damping'} for tag in ('link', 'joint')
+    tag: set(FLEXIBILITY[tag].attributes) - {'name', 'damping', 'type', 'lower', 'upper'}
+    for tag in ('link', 'joint')
 }
 
 

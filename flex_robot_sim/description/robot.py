@@ -53,14 +53,15 @@ class RobotDescription(Serializable):
         """
         Names of the moving joints that a motor drives, base to tip.
 
-        Mimic joints are passive. With closed loops, so are joints with `effort="0"` in their
-        <limit>.
+        Mimic, universal and spherical joints are passive. With closed loops, so are joints with
+        `effort="0"` in their <limit>.
         """
         return [
             joint.name
             for joint in self.joints
             if joint.moves
             and joint.mimics is None
+            and not joint.part_of
             and not (self.constraints and joint.effort == 0.0)
         ]
 

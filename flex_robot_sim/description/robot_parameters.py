@@ -102,6 +102,8 @@ def parameters_of(description: RobotDescription) -> dict[str, Parameter]:
 
 def _parameter(description, item, word):
     """Return the Parameter of a Link or Joint; None if it has no such quantity."""
+    if isinstance(item, Joint) and item.part_of:
+        return None  # the text of the robot has no such element
     quantity = QUANTITIES['link' if isinstance(item, Link) else 'joint'][word]
     value = quantity.value(item)
     if value is None:

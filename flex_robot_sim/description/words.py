@@ -275,9 +275,25 @@ FLEXIBILITY = {
         },
     ),
     'joint': Element(
-        'gear compliance, rotor, spring, static friction and encoder of a moving joint',
+        'gear compliance, rotor, spring, static friction and encoder of a moving joint; or the '
+        'type of a joint that is fixed in the URDF',
         {
             'name': _name('the joint'),
+            'type': Attribute(
+                'choice',
+                '',
+                None,
+                '`universal` or `spherical`, of a joint that is `fixed` in the URDF',
+                choices=('universal', 'spherical'),
+            ),
+            'lower': _number('rad', None, 'with a type: smallest angle about each axis'),
+            'upper': _number('rad', None, 'with a type: largest angle about each axis'),
+            'viscous_friction': _number(
+                'N m s/rad', None, 'with a type: viscous friction', at_least=0.0
+            ),
+            'coulomb_friction': _number(
+                'N m', None, 'with a type: dry friction in motion', at_least=0.0
+            ),
             'stiffness': _positive(
                 'N m/rad or N/m', None, 'stiffness between motor side and link side; absent: rigid'
             ),

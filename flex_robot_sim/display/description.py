@@ -24,6 +24,7 @@ from flex_robot_sim.description.document import Document
 from flex_robot_sim.description.orientation import roll_pitch_yaw
 from flex_robot_sim.display.older_urdf import convert_to_version_1_0
 from flex_robot_sim.display.places import MOTIONS, axes_of_motions, places, station_point
+from flex_robot_sim.display.split_joints import split_joints
 from flex_robot_sim.display.visuals import read_visuals
 from flex_robot_sim.model.arm_model import ArmModel
 
@@ -44,6 +45,7 @@ def display_description(arm: ArmModel, keep_straight: bool = False) -> str:
     root = document.root
     for element in [*root.findall('flexibility'), *root.findall('constraint')]:
         root.remove(element)
+    split_joints(root, arm.description)
     joints, links = _by_name(root, 'joint'), _by_name(root, 'link')
     _move_joints(joints, arm)
     if root.find('link/visual') is None:
