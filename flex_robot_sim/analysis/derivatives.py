@@ -13,6 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flex_robot_sim.analysis.equations import forward_dynamics
+from flex_robot_sim.analysis.loop_derivatives import loop_derivatives
 from flex_robot_sim.analysis.tangent import set_slopes_of_smooth_forces
 from flex_robot_sim.analysis.workspace_pool import borrowed
 from flex_robot_sim.dynamics.forward_dynamics_derivatives import forward_dynamics_derivatives
@@ -75,7 +77,8 @@ def derivatives(
 
     If a joint sticks (|v| <= 0.01 rad/s, with dry friction) or touches a stop, these forces count
     as constant, and `is_smooth` is False. It is also False if an effort reaches the limit of its
-    motor, which `forward_dynamics` does not apply.
+    motor, which `forward_dynamics` does not apply. In closed loops with redundant constraints, the
+    derivatives hold for changes that keep the loops closed.
 
     :param q: coordinates, (nq,) [rad, m]; v: their rates, (nv,); default: zero.
     :param effort: of the motors, (joints,) [N m, N]; default: zero.
@@ -93,6 +96,13 @@ def derivatives(
     n, joints = arm.size, len(arm.joint_names)
     effort = np.zeros(joints) if effort is None else checked('effort', effort, arm.joint_names)
     refuse_massless(arm)
+    is_within = bool((np.abs(effort) < effort_limits(arm)).all())
+    if arm.closed_loops:
+        pushes = [*pushes]
+        a = forward_dynamics(arm, q, v, effort, pushes=pushes)
+        loads = make_loads(arm, pushes, closed_loops=True)
+        *slopes, is_smooth = loop_derivatives(arm, loads, q, v, a, effort)
+        return ForwardDynamicsDerivatives(a, *slopes, is_smooth and is_within)
     a, slopes = np.zeros(n), np.zeros((n, 2 * n + joints))
     with borrowed(arm) as scratch:
         is_smooth = scratch.call(
@@ -109,7 +119,6 @@ def derivatives(
             *np.zeros((3, n, n)),
             slopes,
         )
-    is_within = bool((np.abs(effort) < effort_limits(arm)).all())
     return ForwardDynamicsDerivatives(
         a, slopes[:, :n], slopes[:, n : 2 * n], slopes[:, 2 * n :], bool(is_smooth) and is_within
     )

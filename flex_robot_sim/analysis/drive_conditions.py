@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flex_robot_sim.model.arguments import positive
+from flex_robot_sim.model.arguments import checked, positive
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.util.exceptions import SettingError
 
@@ -25,12 +25,14 @@ def locked_drives(
     if joints is None:
         joints = 'free' if has_input else 'locked'
     if isinstance(joints, str) and joints in ('free', 'locked'):
-        return arm.motor_q if joints == 'locked' else np.zeros(0, int)
+        return arm.drive_q if joints == 'locked' else np.zeros(0, int)
     if isinstance(joints, str) or not isinstance(joints, Sequence):
         raise SettingError(f"joints = {joints!r} must be 'locked', 'free', or names of joints")
     for name in joints:
         if name not in arm.joint_names:
             raise SettingError(f'no joint "{name}" to lock. Known: {", ".join(arm.joint_names)}')
+        if not arm.actuated[arm.joint_names.index(name)]:
+            raise SettingError(f'joint "{name}" is passive: it has no drive to lock')
     return arm.motor_q[[arm.joint_names.index(name) for name in joints]]
 
 
@@ -53,7 +55,24 @@ def servo_gains(arm: ArmModel, gains: Gains | None) -> np.ndarray:
         raise SettingError('gains must be (stiffness, damping)') from error
     return np.array(
         [
-            positive(name, values, arm.joint_names)
+            _of_drives(arm, name, positive(name, values, arm.joint_names), np.ndim(values) == 0)
             for name, values in (('stiffness', stiffness), ('damping', damping))
         ]
     )
+
+
+def drive_efforts(arm: ArmModel, effort: ArrayLike) -> np.ndarray:
+    """Return checked efforts (joints,); SettingError if a passive joint has one."""
+    return _of_drives(arm, 'effort', checked('effort', effort, arm.joint_names), False)
+
+
+def _of_drives(arm, name, values, is_common):
+    """Values (joints,) of drives; zero at passive joints, or SettingError if not common to all."""
+    if not arm.closed_loops:
+        return values
+    passive = np.flatnonzero(~arm.actuated & (values != 0.0))
+    if passive.size and not is_common:
+        raise SettingError(
+            f'{name} of joint "{arm.joint_names[passive[0]]}" must be 0: it is passive'
+        )
+    return np.where(arm.actuated, values, 0.0)

@@ -15,9 +15,13 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flex_robot_sim.analysis.constraint_terms import gaps_and_jacobian
+from flex_robot_sim.analysis.loop_forces import constraint_forces
 from flex_robot_sim.analysis.tangent import set_required_force, set_residual_force
 from flex_robot_sim.analysis.workspace_pool import borrowed
 from flex_robot_sim.dynamics.compiled_mass_matrix import set_mass_matrix
+from flex_robot_sim.dynamics.constraints.instant import constrain_accelerations
+from flex_robot_sim.dynamics.factor_reuse import solve_dynamics
 from flex_robot_sim.dynamics.forward_dynamics import forward_dynamics as set_by_forces
 from flex_robot_sim.dynamics.loads import NO_LOADS, Push, make_loads, set_loads
 from flex_robot_sim.dynamics.mass_matrix import refuse_massless
@@ -111,7 +115,8 @@ def inverse_dynamics(
     External forces S u, (nv,) [N m, N], that a motion requires.
 
     Motor efforts are at `actuated_coordinates`. Forces at other coordinates are zero only if the
-    motion is feasible.
+    motion is feasible. In closed loops, these are the forces that constraints leave to the motors,
+    with the least efforts if there are more motors than degrees of freedom.
 
     :param q: coordinates, (nq,) [rad, m]; v: their rates; a: their accelerations, (nv,) each;
         default: zero.
@@ -123,7 +128,7 @@ def inverse_dynamics(
         force = frs.inverse_dynamics(arm, q, a=np.ones(16))
         effort = force[frs.actuated_coordinates(arm)]
     """
-    loads = make_loads(arm, pushes)
+    loads = make_loads(arm, pushes, closed_loops=True)
     q = one_per_name('q', q, arm.coordinate_names)
     v = one_per_name('v', v, arm.coordinate_names)
     a = one_per_name('a', a, arm.coordinate_names)
@@ -141,6 +146,9 @@ def inverse_dynamics(
             force,
         ):
             checked_coordinates(arm, q=q, v=v, a=a)
+    if arm.closed_loops:
+        _, W = gaps_and_jacobian(arm, q)
+        return constraint_forces(arm, W, force, arm.drive_q)[1]
     return force
 
 
@@ -153,7 +161,7 @@ def forward_dynamics(
     pushes: Iterable[Push] = (),
 ) -> np.ndarray:
     """
-    Accelerations a, (nv,) [rad/s2, m/s2], under motor efforts and pushes.
+    Accelerations a, (nv,) [rad/s2, m/s2], under motor efforts and pushes; loops stay closed.
 
     Dry friction is smoothed, as in explicit schemes, so joints do not stick.
 
@@ -168,14 +176,15 @@ def forward_dynamics(
         a = frs.forward_dynamics(arm, rest.q, rest.v, rest.effort)
         assert np.abs(a).max() < 1e-6
     """
-    loads = make_loads(arm, pushes)
+    loads = make_loads(arm, pushes, closed_loops=True)
     refuse_massless(arm)
     q = one_per_name('q', q, arm.coordinate_names)
     v = one_per_name('v', v, arm.coordinate_names)
     effort = one_per_name('effort', effort, arm.joint_names)
     a = np.zeros(q.size)
+    function = _set_loop_accelerations if arm.closed_loops else _set_accelerations
     with borrowed(arm) as scratch:
-        if not scratch.call(_set_accelerations, arm.arrays, loads, q, v, effort, scratch.work, a):
+        if not scratch.call(function, arm.arrays, loads, q, v, effort, scratch.work, a):
             checked_coordinates(arm, q=q, v=v)
             checked('effort', effort, arm.joint_names)
     return a
@@ -232,4 +241,15 @@ def _set_accelerations(arm, loads, q, qd, effort, work, qdd):
         return False
     set_loads(arm, loads, q, work)
     set_by_forces(arm, q, qd, effort, work, qdd)
+    return True
+
+
+@compiled
+def _set_loop_accelerations(arm, loads, q, qd, effort, work, qdd):
+    """Accelerations (n,) under efforts (joints,) and loads that keep loops closed."""
+    if not (is_finite(q) and is_finite(qd) and is_finite(effort)):
+        return False
+    set_loads(arm, loads, q, work)
+    solve_dynamics(arm, q, qd, effort, 0.0, qdd, work, qdd)
+    constrain_accelerations(arm, work, qdd)
     return True

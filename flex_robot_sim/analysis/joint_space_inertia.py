@@ -9,8 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from flex_robot_sim.analysis.loop_motion import motion_by_drives
+from flex_robot_sim.analysis.loop_poses import followed_pose, pose_of_drives
+from flex_robot_sim.analysis.tangent import spring_stiffness
 from flex_robot_sim.dynamics.forward_dynamics import inverse_dynamics
-from flex_robot_sim.model.arguments import refuse_closed_loops
+from flex_robot_sim.dynamics.mass_matrix import mass_matrix
 from flex_robot_sim.model.arm_model import ArmModel, make_workspace
 
 DEFAULT_POSE_COUNT = 24  # poses in addition to the middle of the range
@@ -20,7 +23,7 @@ RANGE_RATIO = 0.98  # share of the range in use: contact with a stop adds a spri
 
 
 class JointSpaceInertia(NamedTuple):
-    """Rigid-body inertia (joints,) at each drive, with its rotor [kg m2, kg]."""
+    """Rigid-body inertia (joints,) at each drive, with its rotor; 0 without [kg m2, kg]."""
 
     least: np.ndarray
     largest: np.ndarray
@@ -28,7 +31,6 @@ class JointSpaceInertia(NamedTuple):
 
 def joint_space_inertia(arm: ArmModel) -> JointSpaceInertia:
     """Return the JointSpaceInertia over the range of an ArmModel."""
-    refuse_closed_loops(arm)
     inertias = [np.diag(rigid_inertia(arm, pose)) for pose in poses_within(arm)]
     return JointSpaceInertia(np.min(inertias, axis=0), np.max(inertias, axis=0))
 
@@ -38,7 +40,9 @@ def poses_within(arm: ArmModel, count: int = DEFAULT_POSE_COUNT) -> np.ndarray:
     Return joint positions (poses, joints) over the range of an arm [rad, m].
 
     The first pose is the middle of the range. The pose nearest to zero follows if it differs, then
-    `count` pseudorandom poses, the same in every call.
+    `count` pseudorandom poses, the same in every call. In closed loops, passive joints follow the
+    drives from the start pose, and a pose that cannot close is replaced by the last one on the
+    way to it.
     """
     lower, upper = arm.arrays.lower.copy(), arm.arrays.upper.copy()
     half = default_range(arm)
@@ -48,7 +52,8 @@ def poses_within(arm: ArmModel, count: int = DEFAULT_POSE_COUNT) -> np.ndarray:
     samples = np.random.default_rng(0).uniform(-1.0, 1.0, (count, middle.size))
     zero = np.clip(np.zeros(middle.size), middle - half, middle + half)
     poses = [middle] if np.allclose(zero, middle) else [middle, zero]
-    return np.vstack([*poses, middle + half * samples])
+    rows = np.vstack([*poses, middle + half * samples])
+    return np.array([followed_pose(arm, row)[0] for row in rows]) if arm.closed_loops else rows
 
 
 def default_range(arm: ArmModel) -> np.ndarray:
@@ -60,6 +65,10 @@ def default_range(arm: ArmModel) -> np.ndarray:
 
 def rigid_inertia(arm: ArmModel, position: np.ndarray) -> np.ndarray:
     """Return the inertia (joints, joints) of the rigid arm in a pose [kg m2, kg m, kg]."""
+    if arm.closed_loops:
+        q = rigid_coordinates(arm, position)
+        moves = rigid_moves(arm, q)
+        return moves.T @ mass_matrix(arm.arrays, q) @ moves
     joint_columns = rigid_moves(arm)
     arrays, work = arm.arrays._replace(base_acceleration=np.zeros(6)), make_workspace(arm.arrays)
     q, zero_rates, force = np.zeros((3, arm.size))
@@ -71,8 +80,24 @@ def rigid_inertia(arm: ArmModel, position: np.ndarray) -> np.ndarray:
     return (M + M.T) / 2
 
 
-def rigid_moves(arm: ArmModel) -> np.ndarray:
-    """Return the motion (n, joints) of all coordinates by each joint of the rigid arm."""
+def rigid_coordinates(arm: ArmModel, position: np.ndarray) -> np.ndarray:
+    """Return all coordinates (n,) of the rigid arm; passive joints of closed loops follow."""
+    q = np.zeros(arm.size)
+    arm.set_joints(q, pose_of_drives(arm, position))
+    return q
+
+
+def rigid_moves(arm: ArmModel, q: np.ndarray | None = None) -> np.ndarray:
+    """
+    Return the motion (n, joints) of all coordinates by each joint of the rigid arm.
+
+    In closed loops, passive joints and links follow the drives with the least strain, and then
+    with the least motion where nothing holds them.
+
+    :param q: coordinates (n,) of a closed loop; a tree needs none.
+    """
+    if arm.closed_loops:
+        return motion_by_drives(arm, q, spring_stiffness(arm, q))
     columns = np.zeros((arm.size, len(arm.joint_names)))
     for joint, motor in enumerate(arm.arrays.motor):
         columns[joint, joint] = 1.0

@@ -1,7 +1,8 @@
 """
 Linear models of an arm: x' = A x + B u, y = C x + D u, with names for all of them.
 
-They follow from the matrices M, D and K of small motions (T50).
+They follow from the matrices M, D and K of small motions (T50). The states of closed loops are
+independent coordinates, which other coordinates follow (T82).
 """
 
 from __future__ import annotations
@@ -14,18 +15,22 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flex_robot_sim.analysis import operating_point
+from flex_robot_sim.analysis.constraint_terms import gaps_and_jacobian
 from flex_robot_sim.analysis.deflection import tip_deflection
 from flex_robot_sim.analysis.drive_conditions import (
     Gains,
+    drive_efforts,
     expect_servo_on_free_drives,
     locked_drives,
     servo_gains,
 )
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
+from flex_robot_sim.analysis.loop_forces import loop_accelerations
+from flex_robot_sim.analysis.loop_motion import SmallMotions, independent_basis, small_motions
 from flex_robot_sim.analysis.tangent import DIFFERENCE_STEP, difference, scales, tangent
 from flex_robot_sim.dynamics.loads import Push, make_loads
 from flex_robot_sim.dynamics.mass_matrix import mass_matrix
-from flex_robot_sim.model.arguments import checked, is_known
+from flex_robot_sim.model.arguments import is_known
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.util.exceptions import SettingError, shortened
 from flex_robot_sim.util.summary import SummaryRows, counted, listed, numbers, summarized
@@ -54,7 +59,8 @@ class LinearModel:
     B: np.ndarray
     C: np.ndarray
     D: np.ndarray
-    states: tuple[str, ...]  # '<coordinate>/q' of all, then their rates '<coordinate>/v'
+    states: tuple[str, ...]  # '<coordinate>/q' of all, then their rates '<coordinate>/v'; of
+    #                            closed loops only the independent ones
     inputs: tuple[str, ...]  # '<joint>/effort', then, with a servo, '<joint>/target'
     outputs: tuple[str, ...]  # '<joint>/position' and '<joint>/velocity', then tips,
     #                             '<link>/tip_x' and so on, tip rates, '<link>/tip_x/rate',
@@ -140,32 +146,40 @@ def linearise(
         elbow = model.part(['elbow/effort'], ['elbow/position', 'forearm/tip_z'])
         assert elbow.B.shape == (len(model.states), 1)
     """
-    loads = make_loads(arm, pushes)
+    loads = make_loads(arm, pushes, closed_loops=True)
     q, v, slopes = operating_point.state_at(arm, loads, q, v)
     expect_servo_on_free_drives(joints, gains)
     motors, locked = arm.motor_q, locked_drives(arm, joints, has_input=True)
     if effort is not None:
-        effort, slopes = checked('effort', effort, arm.joint_names), None  # not at rest
-    a, effort = operating_point.accelerations(arm, loads, q, v, effort, locked)
+        effort, slopes = drive_efforts(arm, effort), None  # not at rest
+    free = np.setdiff1d(np.arange(arm.size), locked)
+    M = mass_matrix(arm.arrays, q)
+    if arm.closed_loops:
+        a, effort, force = loop_accelerations(arm, loads, q, v, effort, locked)
+    else:
+        a, effort = operating_point.accelerations(arm, loads, q, v, effort, locked)
     D, K = slopes or tangent(arm, loads, q, v, a)
     stiffness, damping = servo_gains(arm, gains)
     K[motors, motors] += stiffness
     D[motors, motors] += damping
-    free = np.setdiff1d(np.arange(arm.size), locked)
-    driven_joints = [j for j, k in enumerate(motors) if k not in locked]
-    n, free_block = free.size, np.ix_(free, free)
-    forces = (free[:, None] == motors[driven_joints]).astype(float)
+    if arm.closed_loops:
+        basis = independent_basis(arm, gaps_and_jacobian(arm, q)[1], free)
+        small, states = small_motions(arm, (q, v, a), force, basis, (M, D, K)), basis.independent
+    else:
+        small, states = _of_tree(M, D, K, free), free
+    drives = np.isin(motors, np.setdiff1d(arm.drive_q, locked))
+    driven_joints = [*np.flatnonzero(drives)]
+    n = states.size
+    forces = small.N.T[:, motors[driven_joints]]
     inputs = [f'{arm.joint_names[j]}/effort' for j in driven_joints]
     if gains is not None:
         forces = np.hstack([forces, forces * stiffness[driven_joints]])
         inputs += [f'{arm.joint_names[j]}/target' for j in driven_joints]
-    inverse = np.linalg.inv(mass_matrix(arm.arrays, q)[free_block])
-    A = np.block(
-        [[np.zeros((n, n)), np.eye(n)], [-inverse @ K[free_block], -inverse @ D[free_block]]]
-    )
+    inverse = np.linalg.inv(small.M)
+    A = np.block([[np.zeros((n, n)), np.eye(n)], [-inverse @ small.K, -inverse @ small.D]])
     B = np.vstack([np.zeros_like(forces), inverse @ forces])
-    names = [arm.coordinate_names[k] for k in free]
-    C, outputs = _output_matrix(arm, q, v, free)
+    names = [arm.coordinate_names[k] for k in states]
+    C, outputs = _output_matrix(arm, q, v, free, small)
     return LinearModel(
         A,
         B,
@@ -180,11 +194,16 @@ def linearise(
     )
 
 
-def _output_matrix(arm, q, v, free):
-    """C and names of all outputs, for the coordinates `free` and their rates."""
-    n = free.size
-    joint_side = np.flatnonzero(free < arm.elastic_q.start)
-    joints = np.concatenate([joint_side, n + joint_side])
+def _of_tree(M, D, K, free):
+    """Return the SmallMotions of a tree, whose independent coordinates are `free`."""
+    block = np.ix_(free, free)
+    N = np.eye(len(M))[:, free]
+    return SmallMotions(M[block], D[block], K[block], N, np.zeros_like(N))
+
+
+def _output_matrix(arm, q, v, free, small):
+    """C and names of all outputs; joints outside of `free` are locked."""
+    joints = np.eye(arm.size)[free[free < arm.elastic_q.start]]
     no_rows = np.zeros((0, arm.size))
     tips = np.vstack([no_rows, *(tip_slopes(arm, link, q) for link in arm.tips)])
     tip_rates = np.vstack([no_rows, *(_slopes_of_tip_rate(arm, link, q, v) for link in arm.tips)])
@@ -192,23 +211,24 @@ def _output_matrix(arm, q, v, free):
     zeros = np.zeros_like(sensors.matrix)
     C = np.vstack(
         [
-            np.eye(2 * n)[joints],
             *(
-                np.hstack([position_part[:, free], rate_part[:, free]])
+                np.hstack([position_part @ small.N + rate_part @ small.P, rate_part @ small.N])
                 for position_part, rate_part in (
+                    (joints, np.zeros_like(joints)),
+                    (np.zeros_like(joints), joints),
                     (tips, np.zeros_like(tips)),
                     (tip_rates, tips),
                     (sensors.matrix, zeros),
                     (zeros, sensors.matrix),
                 )
-            ),
+            )
         ]
     )
     tip_names = [f'{link}/tip_{part}' for link in arm.tips for part in TIP_COMPONENTS]
     outputs = [
         f'{arm.coordinate_names[k]}/{part}'
         for part in ('position', 'velocity')
-        for k in free[joint_side]
+        for k in free[free < arm.elastic_q.start]
     ]
     for group in (tip_names, sensors.names):
         outputs += [*group, *(f'{name}/rate' for name in group)]

@@ -12,9 +12,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flex_robot_sim.analysis.drive_conditions import servo_gains
 from flex_robot_sim.analysis.equations import mass_matrix
 from flex_robot_sim.analysis.jacobians import jacobian
 from flex_robot_sim.analysis.joint_space_inertia import default_range, poses_within, rigid_moves
+from flex_robot_sim.analysis.loop_poses import pose_of_drives
 from flex_robot_sim.analysis.natural_modes import modes
 from flex_robot_sim.analysis.pose_table import PoseTable
 from flex_robot_sim.analysis.statics import equilibrium
@@ -91,21 +93,21 @@ def excited_modes(
     :param direction: joints (joints,) that move together, in these proportions; None: each alone.
     """
     directions = np.eye(len(arm.joint_names)) if direction is None else direction[:, None]
-    motors, q = arm.motor_q, equilibrium(arm, position).q
+    motors, q = arm.motor_q, equilibrium(arm, pose_of_drives(arm, position)).q
     all_modes = modes(arm, q, gains=gains)
     is_oscillating = (all_modes.damping_ratios < MAX_OSCILLATING_RATIO) & (
         all_modes.frequencies > 0.0
     )
-    M = mass_matrix(arm, q)
+    M, moves = mass_matrix(arm, q), rigid_moves(arm, q)
     J = jacobian(arm, q, link=arm.tool, representation='mixed')[3:]
     rates = 2 * np.pi * all_modes.frequencies[is_oscillating]
     shapes = all_modes.shapes[:, is_oscillating]
     # the phase of a damped mode is arbitrary: choose the one with the largest real part
     shapes = np.real(shapes * np.exp(-0.5j * np.angle((shapes**2).sum(axis=0))))
     if gains is None:
-        participation = shapes.T @ M @ rigid_moves(arm) @ directions
+        participation = shapes.T @ M @ moves @ directions
     else:
-        participation = shapes[motors].T * np.broadcast_to(gains[0], len(motors)) @ directions
+        participation = shapes[motors].T * servo_gains(arm, gains)[0] @ directions
     mass = np.einsum('ik,ij,jk->k', shapes, M, shapes)
     # per acceleration of a joint; then per acceleration of the tool by the dominant joint
     sizes = (
@@ -113,7 +115,7 @@ def excited_modes(
         * np.abs(participation).max(axis=1, initial=0.0)
         / (mass * rates**2)
     )
-    tool_acceleration = np.linalg.norm(J @ rigid_moves(arm) @ directions, axis=0).max(initial=0.0)
+    tool_acceleration = np.linalg.norm(J @ moves @ directions, axis=0).max(initial=0.0)
     if gains is not None:  # acceleration equivalent of a step of the target
         sizes = sizes / rates**2
     return PoseModes(
@@ -246,7 +248,8 @@ def joints_that_matter(
     changes = []
     for j in range(middle.size):
         frequencies = []
-        for joint_position in np.linspace(lower[j], upper[j], 5) if upper[j] > lower[j] else ():
+        is_moved = arm.actuated[j] and upper[j] > lower[j]
+        for joint_position in np.linspace(lower[j], upper[j], 5) if is_moved else ():
             pose = middle.copy()
             pose[j] = joint_position
             frequencies.append(_first_modes(excited_modes(arm, pose, gains), count)[0])

@@ -2,7 +2,7 @@
 Natural modes of an arm about any state.
 
 They follow from the matrices M, D and K of small motions (T50), without the coordinates of locked
-drives.
+drives. The modes of closed loops keep the loops closed (T82).
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flex_robot_sim.analysis import operating_point
+from flex_robot_sim.analysis.constraint_terms import gaps_and_jacobian
 from flex_robot_sim.analysis.drive_conditions import (
     Gains,
     expect_servo_on_free_drives,
@@ -21,6 +22,8 @@ from flex_robot_sim.analysis.drive_conditions import (
     servo_gains,
 )
 from flex_robot_sim.analysis.equations import mass_matrix
+from flex_robot_sim.analysis.loop_forces import loop_accelerations
+from flex_robot_sim.analysis.loop_motion import null_space_basis, small_motions
 from flex_robot_sim.analysis.tangent import residual_force, scales, tangent
 from flex_robot_sim.dynamics.loads import Push, make_loads
 from flex_robot_sim.model.arm_model import ArmModel
@@ -120,24 +123,33 @@ def modes(
         found = frs.modes(arm, [0.0, 0.5, -0.8], gains=(40.0, 4.0))
         first = found.frequencies[0], found.damping_ratios[0], found.shape(0)['elbow']
     """
-    loads = make_loads(arm, pushes)
+    loads = make_loads(arm, pushes, closed_loops=True)
     q, v, slopes = operating_point.state_at(arm, loads, q, v)
     expect_servo_on_free_drives(joints, gains)
     locked = locked_drives(arm, joints, has_input=gains is not None)
-    a, _ = operating_point.accelerations(arm, loads, q, v, None, arm.motor_q)
+    motors, M = arm.motor_q, mass_matrix(arm, q)
+    free = np.setdiff1d(np.arange(arm.size), locked)
+    if arm.closed_loops:
+        a, _, force = loop_accelerations(arm, loads, q, v, None, motors)
+    else:
+        a, _ = operating_point.accelerations(arm, loads, q, v, None, motors)
     D, K = slopes or tangent(arm, loads, q, v, a)
-    motors = arm.motor_q
     for matrix, values in zip((K, D), servo_gains(arm, gains)):
         matrix[motors, motors] += values
-    free = np.setdiff1d(np.arange(arm.size), locked)
-    free_block = np.ix_(free, free)
-    M = mass_matrix(arm, q)
     noise = _noise(arm, M, v, residual_force(arm, loads, q, v, a))
-    rates, vectors = _eigen(
-        M[free_block], D[free_block], K[free_block], *(scale[free] for scale in noise)
-    )
-    shapes = np.zeros((arm.size, rates.size), vectors.dtype)
-    shapes[free] = vectors
+    if arm.closed_loops:
+        basis = null_space_basis(arm, gaps_and_jacobian(arm, q)[1], free)
+        small = small_motions(arm, (q, v, a), force, basis, (M, D, K))
+        N, size = small.N, np.abs(small.N)
+        rates, vectors = _eigen(*small[:3], *(scale @ size for scale in noise))
+        shapes = _with_unit_entry(N @ vectors)
+    else:
+        free_block = np.ix_(free, free)
+        rates, vectors = _eigen(
+            M[free_block], D[free_block], K[free_block], *(scale[free] for scale in noise)
+        )
+        shapes = np.zeros((arm.size, rates.size), vectors.dtype)
+        shapes[free] = vectors
     magnitudes = np.abs(rates)
     ratios = np.divide(
         -rates.real, magnitudes, out=np.zeros(magnitudes.shape), where=magnitudes > 0
@@ -210,9 +222,13 @@ def _eigen(M, D, K, force, inverse_scales):
         zero_rates[(zero_rates.size + 1) // 2 :] if rates.size == 2 * n else [],
     )
     selected = selected[np.argsort(np.abs(rates[selected]), kind='stable')]
-    vectors = vectors[:, selected]
-    largest = np.abs(vectors).argmax(axis=0), range(selected.size)
-    return rates[selected], vectors / vectors[largest]
+    return rates[selected], _with_unit_entry(vectors[:, selected])
+
+
+def _with_unit_entry(vectors):
+    """Scale vectors (n, k) so that their largest entry is 1."""
+    largest = np.abs(vectors).argmax(axis=0), range(vectors.shape[1])
+    return vectors / vectors[largest]
 
 
 def _undamped(K, M):

@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flex_robot_sim.analysis.equations import mass_matrix
+from flex_robot_sim.analysis.loop_forces import refuse_open_loops
 from flex_robot_sim.analysis.statics import equilibrium_and_slopes
 from flex_robot_sim.analysis.tangent import Slopes, residual_force
 from flex_robot_sim.dynamics.loads import LoadArrays
@@ -17,11 +18,11 @@ def state_at(
 ) -> tuple[np.ndarray, np.ndarray, Slopes | None]:
     """Coordinates and rates (n,) of a state or an equilibrium; D and K (T50) of the latter."""
     if q is not None and array_or_nan(q).size == arm.size > len(arm.joint_names):
-        return (
-            joints_or_coordinates(arm, 'q', q),
-            np.zeros(arm.size) if v is None else joints_or_coordinates(arm, 'v', v),
-            None,
-        )
+        q = joints_or_coordinates(arm, 'q', q)
+        v = np.zeros(arm.size) if v is None else joints_or_coordinates(arm, 'v', v)
+        if arm.closed_loops:
+            refuse_open_loops(arm, q, v)
+        return q, v, None
     return equilibrium_and_slopes(arm, loads, q, v)
 
 

@@ -28,6 +28,7 @@ def refuse_other_structure(arm: ArmModel, other: ArmModel) -> None:
         ('flexible links', tuple(arm.segments), tuple(other.segments)),
         ('flex sensors', flex_sensors(arm).names, flex_sensors(other).names),
         ('shapes', arm.coordinate_names, other.coordinate_names),
+        ('constraints', _constraints(arm), _constraints(other)),
     ):
         if names != other_names:
             missing = [name for name in names if name not in other_names]
@@ -72,6 +73,14 @@ def state_map(arm: ArmModel, other: ArmModel) -> np.ndarray:
                 old_shape - shape @ from_tip
             )
     return matrix
+
+
+def _constraints(arm):
+    """Name, type and links of each constraint, in one text."""
+    return tuple(
+        f'{name} ({one.kind}, {one.parent} to {one.child})'
+        for name, one in ((key, loop.constraint) for key, loop in arm.closed_loops.items())
+    )
 
 
 def _shape_and_tip(beam):

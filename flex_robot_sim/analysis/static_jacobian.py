@@ -14,7 +14,10 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flex_robot_sim.analysis.constraint_terms import constraint_stiffness
 from flex_robot_sim.analysis.jacobians import jacobian
+from flex_robot_sim.analysis.loop_forces import loop_accelerations
+from flex_robot_sim.analysis.loop_motion import motion_by_drives
 from flex_robot_sim.analysis.operating_point import state_at
 from flex_robot_sim.analysis.tangent import tangent
 from flex_robot_sim.dynamics.loads import Push, make_loads
@@ -33,6 +36,8 @@ def static_jacobian(
     """
     Jacobian (6, joints) from slow motor motion to the twist of a link, angular rows first (T70).
 
+    In closed loops, the columns of passive joints are zero, and K loses the geometric stiffness of
+    the constraints (T82). If motors cannot move independently, the columns keep the loops closed.
     The elastic parts are in equilibrium under weight and pushes. Without them, the result is that
     of `jacobian`.
     For a payload, pass `with_payload(arm, ...)`.
@@ -51,12 +56,15 @@ def static_jacobian(
         step = np.linalg.pinv(J[3:]) @ [0.0, 0.0, 1e-3]     # raise the tool by 1 mm
         assert J.shape == (6, 3) and step.shape == (3,)
     """
-    loads = make_loads(arm, pushes)
+    loads = make_loads(arm, pushes, closed_loops=True)
     q, v, slopes = state_at(arm, loads, q, None)
     motors, passive = arm.motor_q, arm.passive_q
     J = jacobian(arm, q, link=link, representation=representation, station=station)
-    if not passive.size:
+    if not passive.size and not arm.closed_loops:
         return J[:, motors]
     _, K = slopes or tangent(arm, loads, q, v, np.zeros(arm.size))
+    if arm.closed_loops:
+        _, _, force = loop_accelerations(arm, loads, q, v, None, motors)
+        return J @ motion_by_drives(arm, q, K - constraint_stiffness(arm, q, force))
     settling = np.linalg.solve(K[np.ix_(passive, passive)], K[np.ix_(passive, motors)])
     return J[:, motors] - J[:, passive] @ settling

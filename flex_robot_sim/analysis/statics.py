@@ -12,12 +12,14 @@ from numpy.typing import ArrayLike
 from flex_robot_sim.analysis import tangent
 from flex_robot_sim.analysis.drive_conditions import (
     Gains,
+    drive_efforts,
     expect_servo_on_free_drives,
     locked_drives,
     servo_gains,
 )
+from flex_robot_sim.analysis.loop_statics import loop_equilibrium
 from flex_robot_sim.dynamics.loads import LoadArrays, Push, make_loads
-from flex_robot_sim.model.arguments import checked, joints_or_coordinates
+from flex_robot_sim.model.arguments import joints_or_coordinates
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.start_pose import start_position
 from flex_robot_sim.util.exceptions import SettingError
@@ -85,13 +87,18 @@ def equilibrium(
         sagging = frs.equilibrium(arm, [0.0, 0.5, -0.8], gains=(300.0, 10.0))
         assert frs.pose(arm, sagging.q)[2, 3] < frs.pose(arm, held.q)[2, 3]
     """
-    loads = make_loads(arm, pushes)
+    loads = make_loads(arm, pushes, closed_loops=True)
     expect_servo_on_free_drives(joints, gains)
     locked = locked_drives(arm, joints, has_input=gains is not None)
     given = np.zeros(len(arm.joint_names))
     if effort is not None:
-        given = checked('effort', effort, arm.joint_names)
-    q, v, _ = equilibrium_and_slopes(arm, loads, q, v, locked, servo_gains(arm, gains)[0], given)
+        given = drive_efforts(arm, effort)
+    stiffness = servo_gains(arm, gains)[0]
+    if arm.closed_loops:
+        start, rates = _start(arm, q, v)
+        rest = loop_equilibrium(arm, loads, start, rates, locked, stiffness, given)
+        return Equilibrium(rest.q, rest.v, rest.effort)
+    q, v, _ = equilibrium_and_slopes(arm, loads, q, v, locked, stiffness, given)
     held = tangent.residual_force(arm, loads, q, v, np.zeros(arm.size))[arm.motor_q]
     return Equilibrium(q, v, held)
 
@@ -112,13 +119,21 @@ def equilibrium_and_slopes(
     :param stiffness, effort: of the other drives, (joints,) each.
     """
     motors = arm.motor_q
-    target, rates, servo, force = np.zeros((4, arm.size))
-    for name, values, out in (
-        ('q', start_position(arm) if q is None else q, target),
-        ('v', v, rates),
-    ):
-        if values is not None:
-            arm.set_joints(out, joints_or_coordinates(arm, name, values)[motors])
+    target, rates = _start(arm, q, v)
+    if arm.closed_loops:
+        none = np.zeros(motors.size)
+        held = arm.drive_q if locked is None else locked
+        rest = loop_equilibrium(
+            arm,
+            loads,
+            target,
+            rates,
+            held,
+            none if stiffness is None else stiffness,
+            none if effort is None else effort,
+        )
+        return rest.q, rest.v, rest.slopes
+    servo, force = np.zeros((2, arm.size))
     unknown = arm.passive_q
     if locked is not None:
         unknown = np.setdiff1d(np.arange(arm.size), locked)
@@ -128,6 +143,18 @@ def equilibrium_and_slopes(
         return target, rates, None
     found, slopes = _find_equilibrium(arm, loads, target, rates, unknown, servo, force)
     return found, rates, slopes
+
+
+def _start(arm, q, v):
+    """Coordinates and rates (n,) of joint positions and rates, with straight links."""
+    target, rates = np.zeros((2, arm.size))
+    for name, values, out in (
+        ('q', start_position(arm) if q is None else q, target),
+        ('v', v, rates),
+    ):
+        if values is not None:
+            arm.set_joints(out, joints_or_coordinates(arm, name, values)[arm.motor_q])
+    return target, rates
 
 
 def _find_equilibrium(model, loads, q, qd, unknown, servo, force):

@@ -305,9 +305,14 @@ class ArmModel(Serializable):
         return np.isin(self.joint_names, self.description.actuated_joint_names)
 
     @property
+    def drive_q(self) -> np.ndarray:
+        """Index in q and v of each motor, except for those of passive joints."""
+        return self.motor_q[self.actuated] if self.closed_loops else self.motor_q
+
+    @property
     def passive_q(self) -> np.ndarray:
-        """Indices in q and v that no motor moves: elastic ones, joints behind elastic gears."""
-        return np.setdiff1d(np.arange(self.size), self.motor_q)
+        """Indices in q and v that no motor moves: elastic, passive, or behind elastic gears."""
+        return np.setdiff1d(np.arange(self.size), self.drive_q)
 
     @property
     def elastic_q(self) -> slice:

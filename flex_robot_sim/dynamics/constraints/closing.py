@@ -82,7 +82,7 @@ def closed_rates(
             break
     if rates.max() > MAX_START_RATE * largest:
         raise SettingError(
-            f'v opens the constraint "{_name_of_row(arm, int(rates.argmax()))}" at '
+            f'v opens the constraint "{name_of_row(arm, int(rates.argmax()))}" at '
             f'{rates.max():.3g} m/s, and no rates of the passive joints keep it closed'
         )
     return v
@@ -192,7 +192,8 @@ def _is_reversed(loop: ClosedLoop, work: Workspace) -> bool:
     )
 
 
-def _name_of_row(arm, row):
+def name_of_row(arm: ArmModel, row: int) -> str:
+    """Name of the constraint with a row."""
     return next(
         name for name, loop in arm.closed_loops.items() if loop.rows.start <= row < loop.rows.stop
     )
@@ -203,7 +204,7 @@ def _open_loop_line(arm, q, gaps, passive):
     row = int(gaps.argmax())
     unit = 'rad' if arm.arrays.constraint_kind[row] == ANGLE else 'm'
     line = (
-        f'constraint "{_name_of_row(arm, row)}" does not close: {gaps[row]:.3g} {unit} are left, '
+        f'constraint "{name_of_row(arm, row)}" does not close: {gaps[row]:.3g} {unit} are left, '
         f'with {", ".join(arm.joint_names[k] for k in passive)} free to move'
     )
     joints, work = np.arange(len(arm.joint_names)), make_workspace(arm.arrays)

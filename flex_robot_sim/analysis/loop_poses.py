@@ -1,0 +1,66 @@
+"""Poses of closed loops by the positions of their drives, on the branch of the start pose."""
+
+import numpy as np
+
+from flex_robot_sim.analysis.loop_motion import closing_change
+from flex_robot_sim.dynamics.constraints.closing import closed_coordinates
+from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.model.start_pose import start_coordinates
+from flex_robot_sim.util.exceptions import SettingError
+
+MAX_STEP = 0.1  # of a drive between two poses                                  [rad, m]
+MAX_GAP = 1e-9  # of a closed pose                                              [m, -]
+CLOSED_GAP = 1e-14  # after which only rounding is left                           [m, -]
+MAX_CHANGE = 0.5  # of a passive joint between two poses                        [rad, m]
+CLOSING_STEPS = 12
+
+
+def pose_of_drives(arm: ArmModel, position: np.ndarray) -> np.ndarray:
+    """
+    Return joint positions (joints,) that close all loops, with the drives at `position` (joints,).
+
+    The passive joints follow from the start pose, so they do not change to another branch. Trees
+    keep the position. SettingError if the loops cannot close on the way.
+    """
+    if not arm.closed_loops:
+        return position
+    reached, share = followed_pose(arm, position)
+    if share < 1.0:
+        drives = ', '.join(
+            f'{name} {value:.3g}'
+            for name, value, is_driven in zip(arm.joint_names, position, arm.actuated)
+            if is_driven
+        )
+        raise SettingError(
+            f'the closed loops of "{arm.description.name}" cannot close with the drives at '
+            f'{drives}: they open at {share:.0%} of the way from the start pose. Give another pose'
+        )
+    return reached
+
+
+def followed_pose(arm: ArmModel, position: np.ndarray) -> tuple[np.ndarray, float]:
+    """Return the last pose (joints,) of the way to `position` that closes, and its share."""
+    q = closed_coordinates(arm, start_coordinates(arm))
+    joints = np.arange(len(arm.joint_names))
+    drives, passive = np.flatnonzero(arm.actuated), np.flatnonzero(~arm.actuated)
+    if not passive.size:
+        goal = np.zeros(arm.size)
+        arm.set_joints(goal, position)
+        return closed_coordinates(arm, goal)[joints], 1.0
+    start = q[drives].copy()
+    travel = np.abs(position[drives] - start).max(initial=0.0)
+    share = 0.0
+    for following in np.linspace(0.0, 1.0, int(np.ceil(travel / MAX_STEP)) + 1)[1:]:
+        trial = q.copy()
+        trial[drives] = start + following * (position[drives] - start)
+        gap = np.inf
+        for _ in range(CLOSING_STEPS):
+            change, gap = closing_change(arm, trial, passive)
+            if gap < CLOSED_GAP:
+                break
+            trial = trial + change
+        if not gap < MAX_GAP or np.abs((trial - q)[passive]).max() > MAX_CHANGE:
+            break
+        q, share = trial, following
+    reached = q[joints].copy()
+    return reached, share if travel > 0.0 else 1.0

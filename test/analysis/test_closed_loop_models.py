@@ -1,0 +1,294 @@
+"""
+Equilibria, modes and linear models of closed loops.
+
+References: closed forms, other cuts of the same mechanism, and the motion of `Simulation`.
+"""
+
+import numpy as np
+import pytest
+from arms import joint, link, robot
+from closed_loops import ONE_LOOP, closed_robot
+from cut_loops import DRIVES, cut_loop
+from pinocchio_loops import pinocchio_loops
+from refusals import refusal
+from scipy.linalg import null_space
+
+import flex_robot_sim as frs
+
+pytestmark = pytest.mark.slow
+
+G = 9.81
+PASSIVE = '<limit lower="-9" upper="9" effort="0" velocity="9"/>'
+
+
+def hanging_mass(*anchors, gravity=(0.0, 0.0, -G)):
+    """Return a mass of 2 kg at the origin that rods from some points hold."""
+    parts, parent = [], 'base'
+    for name, axis in (('x', '1 0 0'), ('y', '0 1 0'), ('z', '0 0 1')):
+        child, mass = (name, 2.0) if name == 'z' else (f'{name}_slide', 1e-12)
+        inside = f'<axis xyz="{axis}"/>{PASSIVE}'
+        parts.append(link(child, mass, '0 0 0', (0.0, 0.0, 0.0)))
+        parts.append(joint(name, 'prismatic', parent, child, inside))
+        parent = child
+    for k, point in enumerate(anchors):
+        xyz, length = ' '.join(map(str, point)), float(np.linalg.norm(point))
+        parts.append(
+            f'<constraint name="rod_{k}" type="distance" length="{length!r}">'
+            f'<parent link="base"/><parent_origin xyz="{xyz}"/><child link="z"/></constraint>'
+        )
+    return frs.load(robot(*parts), gravity=gravity)
+
+
+def test_the_tension_of_a_rod_gives_the_frequencies_of_a_pendulum():
+    found = frs.frequencies(hanging_mass((0.0, 0.0, 0.7)))
+    assert found == pytest.approx(np.sqrt(G / 0.7) / (2 * np.pi), rel=1e-9)
+
+
+def test_two_rods_swing_about_the_line_of_their_ends():
+    # only the swing out of their plane is left, with the height as length
+    found = frs.frequencies(hanging_mass((0.6, 0.0, 0.4), (-0.3, 0.0, 0.4)))
+    assert found == pytest.approx([np.sqrt(G / 0.4) / (2 * np.pi)], rel=1e-9)
+
+
+def test_a_mass_on_a_rod_finds_its_lowest_position():
+    rest = frs.equilibrium(hanging_mass((0.0, 0.0, 0.7)), [0.4, -0.3, 0.1])
+    assert rest.q == pytest.approx([0.0, 0.0, 0.0], abs=1e-9)
+    assert not rest.effort.any()
+
+
+@pytest.fixture(scope='module', params=[(0, ()), (1, (1,)), (2, (1, 2))])
+def cuts(request):
+    """Return the same mechanism cut at three joints."""
+    seed, beams = request.param
+    return [frs.load(cut_loop(seed, cut, beams=beams)) for cut in (5, 7, 9)]
+
+
+def test_modes_and_efforts_do_not_depend_on_the_cut(cuts):
+    first, *others = (
+        (frs.modes(arm), frs.modes(arm, gains=(200.0, 4.0)), held_by(arm)) for arm in cuts
+    )
+    for other in others:
+        for mine, same in zip(first[:2], other[:2]):
+            assert same.frequencies == pytest.approx(mine.frequencies, rel=1e-9)
+            assert same.damping_ratios == pytest.approx(mine.damping_ratios, abs=1e-9)
+        assert other[2] == pytest.approx(first[2], rel=1e-8)
+
+
+def held_by(arm):
+    effort = frs.equilibrium(arm).effort
+    assert effort[~arm.actuated].tolist() == [0.0] * (~arm.actuated).sum()
+    return effort[[arm.joint_names.index(name) for name in DRIVES]]
+
+
+def test_linear_models_do_not_depend_on_the_cut(cuts):
+    outputs = [f'{name}/{part}' for name in DRIVES for part in ('position', 'velocity')]
+    first, *others = (
+        response(frs.linearise(arm).part([f'{name}/effort' for name in DRIVES], outputs))
+        for arm in cuts
+    )
+    for other in others:
+        assert other == pytest.approx(first, abs=1e-7 * np.abs(first).max())
+
+
+def response(model, frequency=3.0):
+    s = 2j * np.pi * frequency * np.eye(len(model.A))
+    return model.C @ np.linalg.solve(s - model.A, model.B) + model.D
+
+
+@pytest.mark.parametrize('joints', ['locked', 'free', ['joint_1']])
+def test_modes_are_the_eigenvalues_of_the_linear_model(cuts, joints):
+    for arm in cuts:
+        model, found = frs.linearise(arm, joints=joints), frs.modes(arm, joints=joints)
+        assert len(model.states) == 2 * (len(arm.coordinate_names) - 5 - locked_count(joints))
+        rates = np.linalg.eigvals(model.A)
+        rates = np.sort(np.abs(rates[rates.imag >= 0])) / (2 * np.pi)
+        assert found.frequencies == pytest.approx(rates, rel=1e-6)
+
+
+def locked_count(joints):
+    return {'locked': 2, 'free': 0}[joints] if isinstance(joints, str) else len(joints)
+
+
+def test_an_arm_with_loops_stays_at_its_equilibrium():
+    arm = frs.load('four_bar')
+    rest, sim = frs.equilibrium(arm, [0.7, 0.0, 0.0]), frs.Simulation(arm)
+    sim.set_state(rest.q, rest.v)
+    sim.effort = rest.effort
+    sim.step(200)
+    assert sim.q == pytest.approx(rest.q, abs=1e-9)
+    assert rest.q[0] == 0.7 and rest.effort[0] > 0.1
+
+
+def test_a_servo_lets_a_loop_sag_until_its_torque_holds_the_weight():
+    arm = frs.load('four_bar')
+    rest = frs.equilibrium(arm, [0.7, 0.0, 0.0], gains=(5.0, 0.1))
+    assert rest.effort[0] == pytest.approx(5.0 * (0.7 - rest.q[0]), rel=1e-12)
+    assert frs.equilibrium(arm, rest.q[:3]).effort == pytest.approx(rest.effort, rel=1e-9)
+    free = frs.equilibrium(arm, rest.q[:3], joints='free', effort=rest.effort - [0.1, 0, 0])
+    assert free.q[0] < rest.q[0]
+
+
+def test_a_loop_with_free_drives_falls_into_the_lowest_position():
+    arm = frs.load('four_bar')
+    rest = frs.equilibrium(arm, [-1.0, 0.0, 0.0], joints='free')
+    heights = [
+        potential(arm, frs.equilibrium(arm, [crank, 0.0, 0.0]).q)
+        for crank in rest.q[0] + np.linspace(-0.3, 0.3, 7)
+    ]
+    assert int(np.argmin(heights)) == 3
+    assert rest.effort == pytest.approx([0.0, 0.0, 0.0], abs=1e-9)
+
+
+def potential(arm, q):
+    sim = frs.Simulation(arm)
+    sim.set_state(q)
+    return sum(sim.energy()[1:3])
+
+
+def test_a_released_loop_vibrates_at_the_frequency_of_its_mode():
+    arm = frs.load('four_bar', gravity=(0.0, 0.0, 0.0))
+    gains = (60.0, 0.0)
+    found = frs.modes(arm, [0.7, 0.0, 0.0], gains=gains)
+    sim = frs.Simulation(arm, frs.SimulationSettings(time_step=1e-4, drive_limits=False))
+    rest = frs.equilibrium(arm, [0.7, 0.0, 0.0], gains=gains)
+    shape = np.real(found.shapes[:, 0])
+    sim.set_state(rest.q, 1e-3 * shape)
+    sim.hold([0.7, 0.0, 0.0], [60.0, 0.0, 0.0], [0.0] * 3)
+    crossings, last = [], sim.q[0] - 0.7
+    while len(crossings) < 9:
+        sim.step()
+        now = sim.q[0] - 0.7
+        if last < 0.0 <= now:
+            crossings.append(sim.time - 1e-4 * now / (now - last))
+        last = now
+    frequency = 8 / (crossings[-1] - crossings[0])
+    damped = found.frequencies[0] * np.sqrt(1 - found.damping_ratios[0] ** 2)
+    assert frequency == pytest.approx(damped, rel=1e-3)
+
+
+def test_a_linear_model_about_a_moving_loop_is_the_slope_of_its_motion():
+    arm, effort = frs.load('four_bar'), [0.4, 0.0, 0.0]
+    sim = frs.Simulation(arm)
+    sim.set_state([0.5, 0.0, 0.0], [4.0, 0.0, 0.0])
+    sim.step(20)
+    model = frs.linearise(arm, sim.q, sim.v, effort)
+    n = len(model.states) // 2
+    free = [arm.coordinate_names.index(name[:-2]) for name in model.states[:n]]
+
+    def accelerations(x, torque=0.4):
+        q, v = on_the_loop(arm, sim.q, free, x[:n], x[n:])
+        return frs.forward_dynamics(arm, q, v, [torque, 0.0, 0.0])[free]
+
+    x = np.concatenate([sim.q[free], sim.v[free]])
+    slopes = [
+        (accelerations(x + step) - accelerations(x - step)) / 2e-6 for step in 1e-6 * np.eye(2 * n)
+    ]
+    by_torque = (accelerations(x, 0.4 + 1e-3) - accelerations(x, 0.4 - 1e-3)) / 2e-3
+    largest = np.abs(model.A[n:]).max(axis=0)
+    assert (np.abs(model.A[n:] - np.array(slopes).T) < 1e-6 * largest).all()
+    assert model.B[n:, 0] == pytest.approx(by_torque, rel=1e-7)
+
+
+def on_the_loop(arm, start, free, position, rates):
+    """Coordinates and rates with independent ones as given, by Newton's method on poses."""
+    q = start.copy()
+    q[free] = position
+    others = [k for k in range(arm.size) if k not in free]
+    for _ in range(6):
+        gap, W = gap_and_jacobian(arm, q)
+        q[others] -= np.linalg.lstsq(W[:, others], gap, rcond=1e-9)[0]
+    v = np.zeros(arm.size)
+    v[free] = rates
+    v[others] = -np.linalg.lstsq(W[:, others], W[:, free] @ rates, rcond=1e-9)[0]
+    return q, v
+
+
+def gap_and_jacobian(arm, q):
+    """Gap of the hinge of four_bar, position and two rotations, from poses and Jacobians."""
+    coupler, rocker = (frs.pose(arm, q, link=name) for name in ('tool', 'rocker'))
+    J, J_rocker = (
+        frs.jacobian(arm, q, link=name, representation='mixed') for name in ('tool', 'rocker')
+    )
+    lever = rocker[:3, :3] @ [0.0, 0.0, 0.4]
+    gap, relative = coupler[:3, 3] - rocker[:3, 3] - lever, J - J_rocker
+    linear = relative[3:] + np.cross(lever, J_rocker[:3].T).T
+    y = coupler[:3, 1]
+    turn = np.cross(y, rocker[:3, 1])
+    return np.concatenate([gap, turn[[0, 2]]]), np.vstack([linear, -relative[[0, 2]]])
+
+
+def random_state_on(arm, seed):
+    """Coordinates and rates of a random arm with loops, in motion."""
+    sim, v = frs.Simulation(arm), np.zeros(arm.size)
+    arm.set_joints(v, np.random.default_rng([seed, 8]).normal(size=len(arm.joint_names)))
+    sim.set_state(v=v)
+    sim.step(20)
+    return sim.q, sim.v
+
+
+@pytest.mark.parametrize('kind', [*ONE_LOOP, 'fixed'])
+def test_derivatives_of_a_loop_are_those_of_its_accelerations(kind):
+    arm = frs.load(closed_robot(4, kind, damping=True, links=5))
+    q, v = random_state_on(arm, 4)
+    effort = np.random.default_rng(4).normal(size=len(arm.joint_names))
+    found, step = frs.derivatives(arm, q, v, effort), 1e-5
+    for slopes, function in (
+        (found.da_dq, lambda x: frs.forward_dynamics(arm, q + x, v, effort)),
+        (found.da_dv, lambda x: frs.forward_dynamics(arm, q, v + x, effort)),
+    ):
+        expected = [
+            (function(one) - function(-one)) / (2 * step) for one in step * np.eye(arm.size)
+        ]
+        largest = np.abs(slopes).max()
+        assert slopes == pytest.approx(np.array(expected).T, abs=1e-6 * largest)
+    change = frs.forward_dynamics(arm, q, v, 2 * effort) - found.a
+    assert found.da_deffort @ effort == pytest.approx(change, abs=1e-8 * np.abs(change).max())
+
+
+@pytest.mark.parametrize('kind', ['spherical', 'fixed'])
+def test_derivatives_of_rigid_loops_are_those_of_pinocchio(kind):
+    pin = pytest.importorskip('pinocchio')
+    arm = frs.load(
+        closed_robot(1, kind, kinds=('rigid',), gears=False, links=8, joints=('revolute',))
+    )
+    q, v = random_state_on(arm, 1)
+    loops = pinocchio_loops(pin, arm)
+    model, data, order = loops.model, loops.data, loops.order
+    effort = np.random.default_rng(1).normal(size=model.nv)
+    rows = loops.constraints, loops.constraint_data, loops.settings
+    accelerations = pin.constraintDynamics(
+        model, data, q[order], v[order], effort[order], *rows
+    ).copy()
+    pin.computeConstraintDynamicsDerivatives(model, data, *rows)
+    W = pin.getConstraintsJacobian(model, data, loops.constraints, loops.constraint_data)
+    tangent = null_space(W)
+    found, block = frs.derivatives(arm, q, v, effort), np.ix_(order, order)
+    for mine, theirs in (
+        (found.a[order], accelerations),
+        (found.da_dv[block] @ tangent, data.ddq_dv @ tangent),
+        (found.da_deffort[block], data.ddq_dtau),
+        (found.da_dq[block] @ tangent, data.ddq_dq @ tangent),
+    ):
+        assert mine == pytest.approx(theirs, abs=1e-7 * np.abs(theirs).max())
+
+
+MISUSE = {
+    'q opens the constraint "coupler_end" by': lambda arm: frs.modes(arm, np.ones(8)),
+    'v opens the constraint "coupler_end" at': lambda arm: frs.modes(
+        arm, frs.equilibrium(arm).q, np.ones(8)
+    ),
+    'v moves a closed loop': lambda arm: frs.equilibrium(arm, [0.0] * 3, [1.0, 0.0, 0.0]),
+    'joint "rocker_joint" is passive': lambda arm: frs.modes(arm, joints=['rocker_joint']),
+    'effort of joint "coupler_joint" must be 0': lambda arm: frs.equilibrium(
+        arm, effort=[0.0, 1.0, 0.0]
+    ),
+    'stiffness of joint "rocker_joint" must be 0': lambda arm: frs.modes(
+        arm, gains=([1.0, 0.0, 1.0], 1.0)
+    ),
+}
+
+
+@pytest.mark.parametrize('start', MISUSE)
+def test_misuse_of_a_loop_is_reported(start):
+    line = refusal(frs.SettingError, MISUSE[start], frs.load('four_bar'))
+    assert line.startswith(start) and '\n' not in line
