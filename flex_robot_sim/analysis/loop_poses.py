@@ -38,9 +38,27 @@ def pose_of_drives(arm: ArmModel, position: np.ndarray) -> np.ndarray:
     return reached
 
 
-def followed_pose(arm: ArmModel, position: np.ndarray) -> tuple[np.ndarray, float]:
-    """Return the last pose (joints,) of the way to `position` that closes, and its share."""
-    q = closed_coordinates(arm, start_coordinates(arm))
+def followed_poses(arm: ArmModel, positions: np.ndarray) -> np.ndarray:
+    """Return the closed poses (k, joints) of a path of the drives, as far as the loops close."""
+    rows: list[np.ndarray] = []
+    for position in positions:
+        rows.append(followed_pose(arm, position, rows[-1] if rows else None)[0])
+    return np.array(rows).reshape(np.shape(positions))
+
+
+def followed_pose(
+    arm: ArmModel, position: np.ndarray, start_pose: np.ndarray | None = None
+) -> tuple[np.ndarray, float]:
+    """
+    Return the last pose (joints,) of the way to `position` that closes, and its share.
+
+    :param start_pose: a closed pose (joints,) to start from; default: that of the arm.
+    """
+    q = start_coordinates(arm)
+    if start_pose is None:
+        q = closed_coordinates(arm, q)
+    else:
+        arm.set_joints(q, start_pose)
     joints = np.arange(len(arm.joint_names))
     drives, passive = np.flatnonzero(arm.actuated), np.flatnonzero(~arm.actuated)
     if not passive.size:

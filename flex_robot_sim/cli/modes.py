@@ -6,6 +6,7 @@ from argparse import ArgumentParser, Namespace
 import numpy as np
 
 from flex_robot_sim.analysis.natural_modes import modes
+from flex_robot_sim.analysis.statics import equilibrium
 from flex_robot_sim.cli import common
 from flex_robot_sim.cli.terminal import show_progress
 from flex_robot_sim.model.arguments import checked
@@ -68,7 +69,7 @@ def run(arguments: Namespace) -> int:
     listed = rows[: arguments.count].tolist()
     summary = {
         'robot': arm.description.name,
-        'pose': arguments.pose or start_position(arm).tolist(),
+        'pose': _pose(arm, arguments.pose),
         'unit': dict(zip(arm.joint_names, arm.units)),
         'joints': arguments.joints,
         'payload': dict([payload]) if payload else {},
@@ -82,6 +83,13 @@ def run(arguments: Namespace) -> int:
     }
     common.print_result(arguments, summary, _as_text)
     return 0
+
+
+def _pose(arm, pose):
+    """Return joint positions, as given or of the start; passive joints of closed loops follow."""
+    if arm.closed_loops:
+        return equilibrium(arm, pose).q[arm.joint_q].tolist()
+    return pose or start_position(arm).tolist()
 
 
 def _notes(arm, unstable, stop):

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 
 from flex_robot_sim.analysis.jacobians import pose
 from flex_robot_sim.analysis.joint_space_inertia import rigid_moves
+from flex_robot_sim.analysis.loop_poses import followed_poses
 from flex_robot_sim.model.arguments import expect_arm, number_or_nan
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.shaping.sampled_positions import ShapedPositions, checked_times
@@ -75,7 +76,7 @@ def path_error(
         found = frs.shaping.path_error(arm, shaper, **move, bound=1e-3)
         found.error, found.share * found.speed
     """
-    expect_arm(arm)
+    expect_arm(arm, closed_loops=True)
     if not callable(getattr(shaper, 'shape', None)):
         raise SettingError(
             f'shaper = {shortened(repr(shaper), 60)} must be a Shaper, as of '
@@ -101,7 +102,12 @@ def path_error(
 
 def tool_path(arm: ArmModel, positions: np.ndarray) -> np.ndarray:
     """Places (k, 3) of the tool with undeformed links [m], for joint positions (k, joints)."""
-    coordinates = np.asarray(positions, float) @ rigid_moves(arm).T
+    if arm.closed_loops:
+        positions = followed_poses(arm, np.asarray(positions, float))
+        coordinates = np.zeros((len(positions), arm.size))
+        arm.set_joints(coordinates, positions)
+    else:
+        coordinates = np.asarray(positions, float) @ rigid_moves(arm).T
     return np.array([pose(arm, q, link=arm.tool)[:3, 3] for q in coordinates])
 
 

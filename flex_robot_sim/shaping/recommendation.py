@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 
 from flex_robot_sim.analysis import mode_table
 from flex_robot_sim.analysis.joint_space_inertia import poses_within
+from flex_robot_sim.analysis.loop_poses import pose_of_drives
 from flex_robot_sim.analysis.natural_modes import modes
 from flex_robot_sim.analysis.statics import equilibrium
 from flex_robot_sim.model.arguments import array_or_nan, expect_arm, expect_kind, number_or_nan
@@ -116,7 +117,7 @@ def recommend(
         found.choice.name, found.choice.added_time, found.choice.figures.rest_time
         shaped = found.choice.shaper.shape([0.0, 1e-3, 2e-3], [0.0, 0.1, 0.2])
     """
-    expect_arm(arm)
+    expect_arm(arm, closed_loops=True)
     check_rule(uncertainty, allowed_vibration, acceleration)
     if move is not None and poses is not None:
         raise SettingError('give either poses or a move, not both')
@@ -282,7 +283,7 @@ def slow_servo_diagnosis(
     """
     if gains is None:
         return ''
-    q = equilibrium(arm, np.asarray(position, float)).q
+    q = equilibrium(arm, pose_of_drives(arm, np.asarray(position, float))).q
     found = modes(arm, q, gains=gains)
     rows = np.flatnonzero(found.frequencies > 0.0)
     if not rows.size or found.damping_ratios[rows[0]] < mode_table.MAX_OSCILLATING_RATIO:

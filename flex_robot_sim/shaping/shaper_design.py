@@ -158,7 +158,7 @@ def design_for_pose(
         times = np.arange(0.0, 1.0, 1e-3)
         target = shaper.shape(times, np.minimum(times / 0.5, 1.0)[:, None])
     """
-    expect_arm(arm)
+    expect_arm(arm, closed_loops=True)
     q = checked('q', q, arm.joint_names)
     modes = table_of_pose(arm, gains, q)
     return for_modes(kind, zip(modes.frequencies[0], modes.ratios[0]), tolerance, joint=False)
@@ -198,7 +198,7 @@ def design_for_arm(
         online.reset([0.0])
         target = online.step([0.1])
     """
-    expect_arm(arm)
+    expect_arm(arm, closed_loops=True)
     # imports the simulation, which a joint controller does not need
     from flex_robot_sim.shaping.recommendation import recommend
 

@@ -13,8 +13,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flex_robot_sim.analysis.drive_conditions import servo_gains
 from flex_robot_sim.analysis.jacobians import jacobian
 from flex_robot_sim.analysis.joint_space_inertia import poses_within, rigid_moves
+from flex_robot_sim.analysis.loop_poses import pose_of_drives
 from flex_robot_sim.analysis.mode_table import loaded, path_table
 from flex_robot_sim.analysis.statics import Equilibrium, equilibrium
 from flex_robot_sim.model.arm_model import ArmModel, with_stiffness
@@ -70,7 +72,7 @@ class ValidationMove(NamedTuple):
     @property
     def tool_travel(self) -> float:
         """Travel of the tool per unit of the path parameter, with the Jacobian of the end [m]."""
-        columns = self.tool @ rigid_moves(self.arm)
+        columns = self.tool @ rigid_moves(self.arm, self.rests[1].q)
         return float(np.linalg.norm(columns @ (self.end - self.start)))
 
 
@@ -139,8 +141,9 @@ class ValidationMoves:
         slowest = min(table.frequencies.min() for table in tables)
         fastest = max(table.frequencies.max() for table in tables)
         step = float(np.clip(1 / (STEPS_PER_PERIOD * fastest), MIN_STEP_S, MAX_STEP_S))
-        tool = self._jacobian(self._arm, equilibrium(self._arm, end).q)
-        travel = float(np.linalg.norm(tool @ rigid_moves(self._arm) @ (end - start)))
+        q = _rest(self._arm, end).q
+        tool = self._jacobian(self._arm, q)
+        travel = float(np.linalg.norm(tool @ rigid_moves(self._arm, q) @ (end - start)))
         duration, rounding = _shortest_trapezoid(
             self._arm, end - start, slowest, self._acceleration / max(travel, 1e-300)
         )
@@ -152,7 +155,7 @@ class ValidationMoves:
         tables, step, share = self._nominal(pair)
         factor = 1 + plant.error
         arm = with_stiffness(loaded(self._arm, plant.payload), factor**2)
-        rests = equilibrium(arm, start), equilibrium(arm, end)
+        rests = _rest(arm, start), _rest(arm, end)
         table = tables[self._payloads.index(plant.payload)]
         return ValidationMove(
             arm,
@@ -174,9 +177,9 @@ class ValidationMoves:
     def _tool_path(self, arm, start, end):
         rests, sideways = [], []
         for share in np.linspace(0.0, 1.0, PATH_POINTS):
-            q = equilibrium(arm, start + share * (end - start)).q
+            q = _rest(arm, start + share * (end - start)).q
             J = self._jacobian(arm, q)
-            along = J @ rigid_moves(arm) @ (end - start)
+            along = J @ rigid_moves(arm, q) @ (end - start)
             along /= max(np.linalg.norm(along), 1e-300)
             rests.append(q)
             sideways.append(J - np.outer(along, along @ J))
@@ -215,13 +218,13 @@ class ValidationMoves:
         if self._gains is None:
             q = simulation.follow(positions, np.vstack([rates, 0 * held]))
         else:
-            q = self._servo_response(simulation, positions, start.effort, end.effort, share)
+            q = self._servo_response(simulation, positions, move, share)
         return q, len(share)
 
-    def _servo_response(self, simulation, positions, start, end, share):
+    def _servo_response(self, simulation, positions, move, share):
         """Coordinates (k, n) of an arm with a servo and gravity feed-forward."""
-        assert self._gains is not None
-        stiffness, damping = self._gains
+        start, end = (rest.effort for rest in move.rests)
+        stiffness, damping = servo_gains(move.arm, self._gains)
         rates = np.gradient(positions, simulation.settings.time_step, axis=0)
         rows = zip(positions, rates, np.append(share, np.repeat(share[-1], len(rates))))
 
@@ -237,6 +240,11 @@ class ValidationMoves:
             duration=len(positions) * simulation.settings.time_step,
         )
         return log.q[1:]
+
+
+def _rest(arm, position):
+    """Return the Equilibrium at joint positions (joints,); passive joints follow the drives."""
+    return equilibrium(arm, pose_of_drives(arm, position))
 
 
 def _shortest_trapezoid(arm, distance, slowest, acceleration=np.inf):

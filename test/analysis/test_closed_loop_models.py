@@ -7,11 +7,8 @@ References: closed forms, other cuts of the same mechanism, and the motion of `S
 import numpy as np
 import pytest
 from arms import joint, link, robot
-from closed_loops import ONE_LOOP, closed_robot
 from cut_loops import DRIVES, cut_loop
-from pinocchio_loops import pinocchio_loops
 from refusals import refusal
-from scipy.linalg import null_space
 
 import flex_robot_sim as frs
 
@@ -215,61 +212,6 @@ def gap_and_jacobian(arm, q):
     y = coupler[:3, 1]
     turn = np.cross(y, rocker[:3, 1])
     return np.concatenate([gap, turn[[0, 2]]]), np.vstack([linear, -relative[[0, 2]]])
-
-
-def random_state_on(arm, seed):
-    """Coordinates and rates of a random arm with loops, in motion."""
-    sim, v = frs.Simulation(arm), np.zeros(arm.size)
-    arm.set_joints(v, np.random.default_rng([seed, 8]).normal(size=len(arm.joint_names)))
-    sim.set_state(v=v)
-    sim.step(20)
-    return sim.q, sim.v
-
-
-@pytest.mark.parametrize('kind', [*ONE_LOOP, 'fixed'])
-def test_derivatives_of_a_loop_are_those_of_its_accelerations(kind):
-    arm = frs.load(closed_robot(4, kind, damping=True, links=5))
-    q, v = random_state_on(arm, 4)
-    effort = np.random.default_rng(4).normal(size=len(arm.joint_names))
-    found, step = frs.derivatives(arm, q, v, effort), 1e-5
-    for slopes, function in (
-        (found.da_dq, lambda x: frs.forward_dynamics(arm, q + x, v, effort)),
-        (found.da_dv, lambda x: frs.forward_dynamics(arm, q, v + x, effort)),
-    ):
-        expected = [
-            (function(one) - function(-one)) / (2 * step) for one in step * np.eye(arm.size)
-        ]
-        largest = np.abs(slopes).max()
-        assert slopes == pytest.approx(np.array(expected).T, abs=1e-6 * largest)
-    change = frs.forward_dynamics(arm, q, v, 2 * effort) - found.a
-    assert found.da_deffort @ effort == pytest.approx(change, abs=1e-8 * np.abs(change).max())
-
-
-@pytest.mark.parametrize('kind', ['spherical', 'fixed'])
-def test_derivatives_of_rigid_loops_are_those_of_pinocchio(kind):
-    pin = pytest.importorskip('pinocchio')
-    arm = frs.load(
-        closed_robot(1, kind, kinds=('rigid',), gears=False, links=8, joints=('revolute',))
-    )
-    q, v = random_state_on(arm, 1)
-    loops = pinocchio_loops(pin, arm)
-    model, data, order = loops.model, loops.data, loops.order
-    effort = np.random.default_rng(1).normal(size=model.nv)
-    rows = loops.constraints, loops.constraint_data, loops.settings
-    accelerations = pin.constraintDynamics(
-        model, data, q[order], v[order], effort[order], *rows
-    ).copy()
-    pin.computeConstraintDynamicsDerivatives(model, data, *rows)
-    W = pin.getConstraintsJacobian(model, data, loops.constraints, loops.constraint_data)
-    tangent = null_space(W)
-    found, block = frs.derivatives(arm, q, v, effort), np.ix_(order, order)
-    for mine, theirs in (
-        (found.a[order], accelerations),
-        (found.da_dv[block] @ tangent, data.ddq_dv @ tangent),
-        (found.da_deffort[block], data.ddq_dtau),
-        (found.da_dq[block] @ tangent, data.ddq_dq @ tangent),
-    ):
-        assert mine == pytest.approx(theirs, abs=1e-7 * np.abs(theirs).max())
 
 
 MISUSE = {

@@ -5,7 +5,6 @@ import pytest
 from refusals import refusal
 
 import flex_robot_sim as frs
-from flex_robot_sim.analysis.joint_space_inertia import joint_space_inertia
 from flex_robot_sim.cli import main
 from flex_robot_sim.formulations import make
 from flex_robot_sim.util.exceptions import SettingError
@@ -18,17 +17,7 @@ FORMULATION = 'the closed loops of four_bar need the formulation recursion: take
 ZERO = np.zeros(8)
 MOTION = frs.planning.minimum_jerk_motion([0.0] * 3, [0.3] * 3, duration=0.8)
 CALLS = {
-    'derivatives': lambda arm: frs.derivatives(arm, ZERO, ZERO, [0.0] * 3),
     'inverse_dynamics_derivatives': lambda arm: frs.inverse_dynamics_derivatives(arm, ZERO, ZERO),
-    'forward_dynamics': lambda arm: frs.forward_dynamics(arm, ZERO),
-    'inverse_dynamics': lambda arm: frs.inverse_dynamics(arm, ZERO),
-    'equilibrium': frs.equilibrium,
-    'modes': frs.modes,
-    'modes at a state': lambda arm: frs.modes(arm, ZERO, ZERO),
-    'frequencies': frs.frequencies,
-    'linearise': frs.linearise,
-    'static_jacobian': lambda arm: frs.static_jacobian(arm, [0.0] * 3),
-    'joint_space_inertia': joint_space_inertia,
     'formulation': lambda arm: make('stiffened', arm),
     'servo': frs.control.design_servo,
     'PdControl': lambda arm: frs.control.PdControl(arm, reference=[0.0] * 3, gains=(1.0, 1.0)),
@@ -39,9 +28,6 @@ CALLS = {
     'trials': lambda arm: frs.planning.SimulatedTrials(
         arm, MOTION, duration=1.0, gains=(4.0, 0.4)
     ),
-    'shaper of a pose': lambda arm: frs.shaping.design_for_pose(arm, [0.0] * 3),
-    'shaper of an arm': frs.shaping.design_for_arm,
-    'recommendation': lambda arm: frs.shaping.recommend(arm, [0.0] * 3),
     'experiment': lambda arm: frs.identification.design_experiment(arm, duration=1.0, period=0.01),
 }
 
@@ -54,13 +40,6 @@ def test_it_refuses_a_closed_loop(name):
 def test_a_loop_needs_the_recursion():
     settings = frs.SimulationSettings(formulation='stiffened')
     assert refusal(SettingError, frs.Simulation, frs.load('four_bar'), settings) == FORMULATION
-
-
-@pytest.mark.parametrize('words', [['modes'], ['shape', '--pose', '0,0,0']])
-def test_a_command_refuses_a_closed_loop(words, capsys, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert main([words[0], 'four_bar', *words[1:]]) != 0
-    assert LINE in capsys.readouterr().err
 
 
 def test_a_command_simulates_a_closed_loop(capsys, tmp_path, monkeypatch):
