@@ -1,4 +1,4 @@
-"""Random robots with closed loops, and the opening of a loop by poses alone."""
+"""Random robots with closed loops, their motion, and the opening of a loop by poses alone."""
 
 import numpy as np
 from random_arms import random_robot
@@ -45,6 +45,71 @@ def closed_robot(seed, kind='spherical', links=6, **options):
         length,
     )
     return text.replace('</robot>', f'{constraint}\n</robot>')
+
+
+def moving_loop(seed, kind, step=1e-3, coupling='shortening', **options):
+    """Return a Simulation of such a robot with random rates; step [s]."""
+    arm = frs.load(closed_robot(seed, kind, **options), coupling=coupling)
+    simulation = frs.Simulation(arm, frs.SimulationSettings(time_step=step))
+    v = np.zeros(arm.size)
+    arm.set_joints(v, np.random.default_rng([seed, 8]).normal(size=len(arm.joint_names)))
+    simulation.set_state(v=v)
+    return simulation
+
+
+def energy_rise(simulation, steps):
+    """Step without effort; return the largest rise of energy in a step, over 1 J and energy."""
+    largest, last = -np.inf, sum(simulation.energy()[:3])
+    scale = 1.0 + abs(last)
+    for _ in range(steps):
+        simulation.step()
+        now = sum(simulation.energy()[:3])
+        largest = max(largest, (now - last) / scale)
+        last = now
+    return largest
+
+
+def opening_rates(simulation, name='loop', step=1e-6):
+    """Rates of the residuals of a constraint, by differences of poses."""
+    arm, q, v = simulation.arm, simulation.q, simulation.v
+    after, before = (np.array(opening(arm, q + s * step * v, name)) for s in (1, -1))
+    return (after - before) / (2 * step)
+
+
+def pinocchio_loops(arm):
+    """
+    Return Pinocchio's accelerations of a rigid arm with fixed or spherical constraints.
+
+    :returns: function of q and v in its order, and the rows of our joints in this order.
+    """
+    import pinocchio as pin
+
+    model = pin.buildModelFromXML(arm.description.text)
+    model.gravity.linear = -arm.arrays.base_acceleration[3:]
+    contact = {'fixed': pin.ContactType.CONTACT_6D, 'spherical': pin.ContactType.CONTACT_3D}
+    rows, row_data = pin.StdVec_RigidConstraintModel(), pin.StdVec_RigidConstraintData()
+    for one in arm.description.constraints:
+        sides = []
+        for link, R, p in (
+            (one.parent, one.parent_rotation, one.parent_position),
+            (one.child, one.child_rotation, one.child_position),
+        ):
+            frame = model.frames[model.getFrameId(link, pin.FrameType.BODY)]
+            sides += [frame.parentJoint, frame.placement * pin.SE3(R, p)]
+        row = pin.RigidConstraintModel(contact[one.kind], model, *sides, pin.ReferenceFrame.LOCAL)
+        rows.append(row)
+        row_data.append(row.createData())
+    data = model.createData()
+    pin.initConstraintDynamics(model, data, rows, row_data)
+    settings = pin.ProximalSettings(1e-14, 1e-10, 20)
+    order = np.array([arm.joint_names.index(name) for name in [*model.names][1:]])
+
+    def accelerate(q, v):
+        return pin.constraintDynamics(
+            model, data, q, v, np.zeros(model.nv), rows, row_data, settings
+        )
+
+    return accelerate, order
 
 
 def constraint_text(name, kind, parent, child, parent_axis=None, child_axis=None, length=0.0):

@@ -9,7 +9,14 @@ import copy
 
 import numpy as np
 import pytest
-from closed_loops import ONE_LOOP, closed_robot, opening
+from closed_loops import (
+    ONE_LOOP,
+    energy_rise,
+    moving_loop,
+    opening,
+    opening_rates,
+    pinocchio_loops,
+)
 from scipy.integrate import solve_ivp
 
 import flex_robot_sim as frs
@@ -18,16 +25,6 @@ from flex_robot_sim.simulation import queries
 pytestmark = pytest.mark.slow
 
 LINKAGE = ('revolute', 'prismatic')
-
-
-def simulation_of(seed, kind, step=1e-3, coupling='shortening', **options):
-    """Return a Simulation of a random closed robot in motion."""
-    arm = frs.load(closed_robot(seed, kind, **options), coupling=coupling)
-    simulation = frs.Simulation(arm, frs.SimulationSettings(time_step=step))
-    v = np.zeros(arm.size)
-    arm.set_joints(v, np.random.default_rng([seed, 8]).normal(size=len(arm.joint_names)))
-    simulation.set_state(v=v)
-    return simulation
 
 
 def accelerations(simulation):
@@ -39,30 +36,23 @@ def without_loops(arm, coupling='shortening'):
     return frs.load(text + end.rpartition('</constraint>')[2], coupling=coupling)
 
 
-def opening_rates(simulation, name='loop', step=1e-6):
-    """Rates of the residuals of a constraint, by differences of poses."""
-    arm, q, v = simulation.arm, simulation.q, simulation.v
-    after, before = (np.array(opening(arm, q + s * step * v, name)) for s in (1, -1))
-    return (after - before) / (2 * step)
-
-
 @pytest.mark.parametrize('kind', ['spherical', 'fixed'])
 @pytest.mark.parametrize('seed', range(3))
 def test_accelerations_of_rigid_loops_are_those_of_pinocchio(kind, seed):
-    pin = pytest.importorskip('pinocchio')
-    simulation = simulation_of(seed, kind, kinds=('rigid',), gears=False, links=8, joints=LINKAGE)
-    accelerate, order = pinocchio_loop(pin, simulation.arm)
+    pytest.importorskip('pinocchio')
+    simulation = moving_loop(seed, kind, kinds=('rigid',), gears=False, links=8, joints=LINKAGE)
+    accelerate, order = pinocchio_loops(simulation.arm)
     theirs = accelerate(simulation.q[order], simulation.v[order])
     ours = accelerations(simulation)[order]
     assert ours == pytest.approx(theirs, abs=1e-8 * np.abs(theirs).max())
 
 
 def test_a_rigid_loop_moves_as_pinocchio_integrates_it():
-    pin = pytest.importorskip('pinocchio')
-    simulation = simulation_of(
+    pytest.importorskip('pinocchio')
+    simulation = moving_loop(
         1, 'spherical', 2e-4, kinds=('rigid',), gears=False, links=8, joints=LINKAGE
     )
-    accelerate, order = pinocchio_loop(pin, simulation.arm)
+    accelerate, order = pinocchio_loops(simulation.arm)
     n = order.size
     result = solve_ivp(
         lambda _, x: np.concatenate([x[n:], accelerate(x[:n], x[n:])]),
@@ -76,39 +66,10 @@ def test_a_rigid_loop_moves_as_pinocchio_integrates_it():
     assert simulation.q[order] == pytest.approx(result.y[:n, -1], abs=1e-5)
 
 
-def pinocchio_loop(pin, arm):
-    """Return Pinocchio's accelerations of a rigid arm with one loop, and its order of joints."""
-    model = pin.buildModelFromXML(arm.description.text)
-    loop = arm.closed_loops['loop'].constraint
-    sides = []
-    for link, R, p in (
-        (loop.parent, loop.parent_rotation, loop.parent_position),
-        (loop.child, loop.child_rotation, loop.child_position),
-    ):
-        frame = model.frames[model.getFrameId(link, pin.FrameType.BODY)]
-        sides += [frame.parentJoint, frame.placement * pin.SE3(R, p)]
-    contact = {'fixed': pin.ContactType.CONTACT_6D, 'spherical': pin.ContactType.CONTACT_3D}
-    row = pin.RigidConstraintModel(contact[loop.kind], model, *sides, pin.ReferenceFrame.LOCAL)
-    rows, row_data = pin.StdVec_RigidConstraintModel(), pin.StdVec_RigidConstraintData()
-    rows.append(row)
-    row_data.append(row.createData())
-    data = model.createData()
-    pin.initConstraintDynamics(model, data, rows, row_data)
-    settings = pin.ProximalSettings(1e-14, 1e-10, 20)
-    order = np.array([arm.joint_names.index(name) for name in [*model.names][1:]])
-
-    def accelerate(q, v):
-        return pin.constraintDynamics(
-            model, data, q, v, np.zeros(model.nv), rows, row_data, settings
-        )
-
-    return accelerate, order
-
-
 @pytest.mark.parametrize('coupling', ['shortening', 'zero_order'])
 @pytest.mark.parametrize('kind', ONE_LOOP)
 def test_accelerations_obey_lagrange_multipliers(kind, coupling):
-    simulation = simulation_of(4, kind, coupling=coupling)
+    simulation = moving_loop(4, kind, coupling=coupling)
     simulation.step(50)
     arm, q, v = simulation.arm, simulation.q, simulation.v
     tree = without_loops(arm, coupling)
@@ -130,20 +91,10 @@ def test_accelerations_obey_lagrange_multipliers(kind, coupling):
 @pytest.mark.parametrize('kind', ONE_LOOP)
 def test_a_loop_stays_closed_and_gains_no_energy(kind):
     for seed, step in ((0, 1e-3), (1, 5e-3), (2, 1e-4)):
-        simulation = simulation_of(seed, kind, step, damping=bool(seed % 2))
-        assert_energy_never_rises(simulation, 150)
+        simulation = moving_loop(seed, kind, step, damping=bool(seed % 2))
+        assert energy_rise(simulation, 150) < 1e-10
         assert np.abs(opening(simulation.arm, simulation.q, 'loop')).max() < 1e-12
         assert np.abs(opening_rates(simulation)).max() < 1e-7
-
-
-def assert_energy_never_rises(simulation, steps):
-    last = sum(simulation.energy()[:3])
-    scale = 1.0 + abs(last)
-    for _ in range(steps):
-        simulation.step()
-        now = sum(simulation.energy()[:3])
-        assert now <= last + 1e-10 * scale, simulation.time
-        last = now
 
 
 def test_a_restored_loop_continues_bit_for_bit():
