@@ -120,6 +120,7 @@ setup(
             'argcomplete>=1.8',
             'control>=0.9',
             'distributed>=2022.2; python_version >= "3.11"',
+            'exudyn>=1.13; python_version >= "3.11"',
             'gymnasium>=1.1; python_version >= "3.11"',
             'hypothesis',
             'mcap-ros2-support',

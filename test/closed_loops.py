@@ -8,6 +8,7 @@ import flex_robot_sim as frs
 from flex_robot_sim.util.share import shipped_robots
 
 TREES = [name for name in shipped_robots() if not frs.read_description(name).constraints]
+LOOPS = [name for name in shipped_robots() if name not in TREES]
 ONE_LOOP = ('revolute', 'spherical', 'universal', 'prismatic', 'distance')
 
 

@@ -3,7 +3,7 @@
 from time import process_time
 
 import numpy as np
-from closed_loops import ONE_LOOP, energy_rise, moving_loop, opening
+from closed_loops import LOOPS, ONE_LOOP, energy_rise, moving_loop, opening
 
 import flex_robot_sim as frs
 from benchmarks.loops.row import Row
@@ -23,11 +23,6 @@ def rows(quick):
     yield _random_energy(6 if quick else RANDOM_LOOPS)
     yield _shipped_energy(50 if quick else 2000)
     yield _step_ratio(5 if quick else 31)
-
-
-def loops():
-    """Names of the shipped robots with closed loops."""
-    return [name for name in frs.robots() if frs.read_description(name).constraints]
 
 
 def _drift(steps):
@@ -76,7 +71,7 @@ def _random_energy(count):
 
 
 def _shipped_energy(steps):
-    rise, names = -np.inf, loops()
+    rise, names = -np.inf, LOOPS
     for name in names:
         for step in (LEAST_STEP, 1e-3, LARGEST_STEP):
             arm = frs.load(name)

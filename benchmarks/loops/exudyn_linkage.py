@@ -96,11 +96,7 @@ class Linkage:
         interface = ObjectFFRFreducedOrderInterface(_mesh(points, masses, shapes))
         interface.stiffnessMatrixReduced = beam.stiffness
         added = interface.AddObjectFFRFreducedOrderWithUserFunctions(
-            exudyn,
-            self.system,
-            positionRef=[*start],
-            rotationMatrixRef=R,
-            gravity=self._gravity,
+            exudyn, self.system, positionRef=[*start], rotationMatrixRef=R, gravity=self._gravity
         )
         body, count = added['oFFRFreducedOrder'], len(points)
         markers = [
@@ -170,19 +166,32 @@ class Linkage:
             items.LoadTorqueVector(markerNumber=place.marker, loadVector=[0.0, 0.0, torque])
         )
 
-    def watch(self, name, place):
-        """Record the position of a Place."""
+    def drive(self, parent, child, rate, damping):
+        """Apply the torque damping * (rate - turn rate) about z between two Places."""
+        self.system.AddObject(
+            items.ObjectConnectorTorsionalSpringDamper(
+                markerNumbers=[parent.marker, child.marker],
+                rotationMarker0=parent.R.T,
+                rotationMarker1=child.R.T,
+                stiffness=0.0,
+                damping=damping,
+                velocityOffset=rate,
+            )
+        )
+
+    def watch(self, name, place, quantity=exudyn.OutputVariableType.Position):
+        """Record the position of a Place, or another quantity."""
         self._sensors[name] = self.system.AddSensor(
             items.SensorMarker(
                 markerNumber=place.marker,
-                outputVariableType=exudyn.OutputVariableType.Position,
+                outputVariableType=quantity,
                 storeInternal=True,
                 writeToFile=False,
             )
         )
 
     def run(self, steps, end, samples):
-        """Return the positions of watched markers, {name: (samples + 1, 3)} [m]; only once."""
+        """Return what is watched, {name: (samples + 1, 3)}; only once."""
         self.system.Assemble()
         settings = exudyn.SimulationSettings()
         time = settings.timeIntegration

@@ -73,7 +73,10 @@ def bricard():
         name = f'rod_{k}'
         parts += [_rod(name, tip), _hinge(f'hinge_{k}', parent, name, place, axis)]
         place, parent = tip, name
-    parts += [_rod('rod_5', (0, 0, -0.5)), _hinge('hinge_5', 'base', 'rod_5', (0, -1, 0), (1, 0, 0))]
+    parts += [
+        _rod('rod_5', (0, 0, -0.5)),
+        _hinge('hinge_5', 'base', 'rod_5', (0, -1, 0), (1, 0, 0)),
+    ]
     loop = constraint_text('cut', 'fixed', ('rod_4', _at(0, 0, 0.5)), ('rod_5', _at(0, 0, -0.5)))
     return robot(*parts, loop)
 

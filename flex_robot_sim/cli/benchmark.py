@@ -23,8 +23,9 @@ PARTS = (
     'paper_costs',
 )
 # run on request only: they take minutes
-SLOW_PARTS = ('control', 'identify', 'demo_start', 'trust')
+SLOW_PARTS = ('control', 'identify', 'loops', 'demo_start', 'trust')
 CHECKS_PART = 'trust'  # comparisons with independent references, each with a verdict
+LIMITS_PART = 'loops'  # figures, each with a limit
 PAGE_MODULE = 'page'  # module that writes tables into pages
 LABEL_WIDTH = 56
 
@@ -40,7 +41,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         nargs='?',
         choices=(*PARTS, *SLOW_PARTS),
         metavar='PART',
-        help=f'one of {", ".join((*PARTS, *SLOW_PARTS))} (default: all but the last four)',
+        help=f'one of {", ".join((*PARTS, *SLOW_PARTS))} (default: all but the last five)',
     )
     parser.add_argument(
         'check', nargs='?', metavar='CHECK', help='one check of trust (default: all of them)'
@@ -83,7 +84,8 @@ def run(arguments: Namespace) -> int:
             page.write(arguments.page, summary, {name: tables[name]})
     screen.show('')
     print_result(arguments, summary, lambda _: _as_text(summary, tables))
-    return 0 if all(figure['holds'] for figure in summary.get(CHECKS_PART, {}).values()) else 1
+    figures = [*summary.get(CHECKS_PART, {}).values(), *summary.get(LIMITS_PART, {}).values()]
+    return 0 if all(figure['holds'] for figure in figures) else 1
 
 
 def _check_options(arguments):

@@ -19,15 +19,19 @@ from flex_robot_sim.description import read_description
 FOLDER = ROOT / 'urdf'
 NAMES = [
     'canadarm2',
+    'delta',
+    'delta_flexible',
     'dual_screw_arm',
     'element_sum_arm_1',
     'element_sum_arm_2',
     'ella',
     'four_bar',
+    'palletiser',
     'rcm',
     'rig',
     'single_link',
     'spin_up_8m',
+    'stewart',
     'two_link',
 ]
 
@@ -46,7 +50,7 @@ def read_numbers(name, link, element):
     return None if found is None else {k: float(value) for k, value in found.attrib.items()}
 
 
-def test_there_are_eleven_robots():
+def test_there_are_fifteen_robots():
     assert sorted(path.stem for path in FOLDER.glob('*.urdf')) == NAMES
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from arms import beam, flexibility, joint, link, robot
+from closed_loops import TREES
 from random_arms import every_feature, random_robot, random_state
 from refusals import refusal
 from scipy.spatial.transform import Rotation
@@ -16,7 +17,6 @@ from flex_robot_sim.display.tool_path import ToolPath
 from flex_robot_sim.dynamics.loads import Push
 from flex_robot_sim.model.assembly import build_arm
 from flex_robot_sim.util.exceptions import SettingError
-from flex_robot_sim.util.share import shipped_robots
 
 SHAPES = {
     'modes': '<modes bending_y="3" bending_z="2" torsion="2" stretch="1"/>',
@@ -72,7 +72,7 @@ def test_nodes_lie_on_the_frames_that_the_simulation_has_there(shape, coupling):
 
 
 @pytest.mark.parametrize(
-    'source', [*shipped_robots(), every_feature(), random_robot(2), random_robot(7)]
+    'source', [*TREES, 'four_bar', every_feature(), random_robot(2), random_robot(7)]
 )
 def test_pieces_run_along_the_chords_and_start_and_end_with_the_link(source):
     arm = load(source)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from arms import joint, link, robot
 from beam_arms import beam_arm, with_modes
+from closed_loops import LOOPS, TREES
 from lxml import etree
 from project_files import ROOT
 from public_robots import public_robot
@@ -193,7 +194,7 @@ def source_of(name):
 
 @pytest.mark.long(after=6)
 @pytest.mark.slow
-@pytest.mark.parametrize('name', [*shipped_robots(), *PUBLIC])
+@pytest.mark.parametrize('name', [*TREES, *LOOPS, *PUBLIC])
 def test_every_path_reads_and_takes_another_value(name):
     description = frs.read_description(source_of(name))
     known = parameters_of(description)

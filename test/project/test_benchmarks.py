@@ -22,6 +22,7 @@ ENGINES = {
     'chopped_mujoco': 'mujoco',
     'chopped_pinocchio': 'pinocchio',
     'beams_exudyn': 'exudyn',
+    'loops': 'pinocchio',
     'bridge_load': 'rclpy',
     'demo_start': 'rclpy',
     'view_load': 'viser',
@@ -244,6 +245,22 @@ def test_controller_time(benchmark, monkeypatch):
     found = module.update_times(2)
     assert all(0.0 < least <= longest for least, longest in found.values())
     lines_of(module, found)
+
+
+def test_loops(benchmark):
+    module = benchmark('loops')
+    found = module.measure(quick=True, modules=('closing', 'rigid'))
+    missed = [words for words, row in found['loops'].items() if not row['holds']]
+    assert [words for words in missed if 'step of four_bar over' not in words] == []
+    lines_of(module, found)
+
+
+@pytest.mark.long
+def test_flexible_loops_move_as_in_exudyn(benchmark):
+    pytest.importorskip('exudyn')
+    module = benchmark('loops')
+    found = module.measure(quick=True, modules=('flexible', 'bauchau'))
+    assert [words for words, row in found['loops'].items() if not row['holds']] == []
 
 
 def test_tip_estimate(benchmark):
