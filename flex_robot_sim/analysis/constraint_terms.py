@@ -19,10 +19,11 @@ from flex_robot_sim.analysis.jacobians import set_rates
 from flex_robot_sim.analysis.tangent import DIFFERENCE_STEP, difference, scales
 from flex_robot_sim.analysis.workspace_pool import borrowed
 from flex_robot_sim.dynamics.constraints.instant import second_rate
-from flex_robot_sim.dynamics.constraints.rows import set_jacobian
+from flex_robot_sim.dynamics.constraints.rows import mimic_difference, set_jacobian, set_mimic_gaps
 from flex_robot_sim.dynamics.kinematics import set_base_poses, set_motion
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.model.constraint_rows import MIMIC
 
 
 class ConstraintSlopes(NamedTuple):
@@ -83,6 +84,7 @@ def _set_gaps_and_jacobian(arm, q, qd, work):
     """Gaps and Jacobian of all rows, in `work`."""
     set_motion(arm, q, qd, work)
     set_jacobian(arm, work)
+    set_mimic_gaps(arm, q, work)
 
 
 @compiled
@@ -92,4 +94,7 @@ def _set_second_rates(arm, q, qd, qdd, work, out):
     set_rates(arm, qdd, work)
     set_base_poses(arm, work)
     for r in range(out.size):
-        out[r] = second_rate(arm, r, work)
+        if arm.constraint_kind[r] == MIMIC:
+            out[r] = mimic_difference(arm, r, qdd)
+        else:
+            out[r] = second_rate(arm, r, work)

@@ -22,6 +22,12 @@ def set_energies(arm, q, qd, work, out):
     """
     set_motion(arm, q, qd, work)
     set_base_poses(arm, work)
+    set_energies_of_motion(arm, q, qd, work, out)
+
+
+@compiled
+def set_energies_of_motion(arm, q, qd, work, out):
+    """Energies as `set_energies`, for poses in the base frame and twists that are set."""
     kinetic = potential = 0.0
     for i in range(arm.parent.size):
         V, I = work.V[i], arm.inertia[i]

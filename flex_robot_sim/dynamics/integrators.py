@@ -14,21 +14,17 @@ Orders and stability: Hairer, Lubich & Wanner, Geometric Numerical Integration (
 from math import inf, isfinite, sqrt
 
 from flex_robot_sim.dynamics.arm_state import RK4, SEMI_IMPLICIT_EULER
+from flex_robot_sim.dynamics.constraints.end_motion import set_end_twists
 from flex_robot_sim.dynamics.constraints.projection import (
     add_prescribed_reactions,
     close_loops,
     instant_dynamics,
 )
-from flex_robot_sim.dynamics.constraints.solution import (
-    add_response,
-    close_rates,
-    close_step,
-    correct_gaps,
-    factor_constraints,
-)
+from flex_robot_sim.dynamics.constraints.responses import add_response, factor_constraints
+from flex_robot_sim.dynamics.constraints.solution import close_middle, close_rates, close_step
 from flex_robot_sim.dynamics.coordinates import integrate
 from flex_robot_sim.dynamics.coupled_damping import apply_coupled_damping
-from flex_robot_sim.dynamics.energy import set_energies
+from flex_robot_sim.dynamics.energy import set_energies, set_energies_of_motion
 from flex_robot_sim.dynamics.factor_reuse import refine_dynamics, solve_dynamics
 from flex_robot_sim.dynamics.forces import add_powers, store_joint_forces
 from flex_robot_sim.dynamics.loads import set_loads
@@ -199,11 +195,11 @@ def midpoint_step(arm, loads, settings, state, step, watch, work):
             if has_loops:
                 if is_factored:
                     factor_constraints(arm, work)
-                add_response(arm, work.constraint_force, work, qdd)
+                add_response(arm, 1.0, work.constraint_force, work, qdd)
             if is_coupled:
                 cg_iterations += apply_coupled_damping(arm, substep, guess, work, qdd)
             if has_loops:
-                correct_gaps(arm, q, qd, substep, work, new_q, qdd)
+                close_middle(arm, qd, substep, work, new_qd, qdd)
             count += 1
             change = magnitude = 0.0
             for k in range(q.size):
@@ -235,7 +231,7 @@ def midpoint_step(arm, loads, settings, state, step, watch, work):
         work.step[3] = count
         is_closed = True
         if has_loops:
-            is_closed = close_step(arm, q, qd, substep, work, new_q, qdd)
+            is_closed = close_step(arm, q, qd, substep, work, new_q, new_qd, qdd)
             if is_prescribed:
                 add_prescribed_reactions(arm, work, guess, new_qd)
         for k in range(q.size):
@@ -249,8 +245,11 @@ def midpoint_step(arm, loads, settings, state, step, watch, work):
         if has_memory:
             flow[1] += slip_until_end(arm, mid_qd, qdd, substep, work)
         if has_loops:
-            is_closed &= close_rates(arm, new_q, new_qd, work)
-        set_energies(arm, new_q, new_qd, work, work.energy)
+            is_closed &= close_rates(arm, new_qd, work)
+            set_end_twists(arm, new_q, new_qd, work)
+            set_energies_of_motion(arm, new_q, new_qd, work, work.energy)
+        else:
+            set_energies(arm, new_q, new_qd, work, work.energy)
         kinetic = work.energy[0]
         energy = kinetic + work.energy[1] + work.energy[2]
         dissipated = flow[1] - dissipated_before

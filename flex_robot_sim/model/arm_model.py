@@ -86,12 +86,15 @@ class ArmArrays(NamedTuple):
     # rows of closed loops, c, see constraint_rows.py
     constraint_kind: np.ndarray  # (c,)
     constraint_body: np.ndarray  # (c, 2)    bodies of parent and child, -1 for the fixed base
-    constraint_point: np.ndarray  # (c, 2, 3) origins of the frames in these bodies          [m]
-    constraint_axis: np.ndarray  # (c, 2, 3) unit vectors in these bodies
-    constraint_length: (
-        np.ndarray
-    )  # (c,)      of a distance, offset of a mimic joint        [m, rad]
+    constraint_point: Vectors3  # (c, 2, 3) origins of the frames in these bodies          [m]
+    constraint_axis: Vectors3  # (c, 2, 3) unit vectors in these bodies
+    constraint_length: np.ndarray  # (c,)     of a distance, offset of a mimic joint     [m, rad]
     constraint_ratio: np.ndarray  # (c,)      of a mimic joint
+    constraint_rows: (
+        np.ndarray
+    )  # (k, 2)    first row of each constraint, and the one after its last
+    constraint_path: np.ndarray  # (i,)      whether body i moves a row
+    has_coordinates: np.ndarray  # (i,)      whether body i, or one beyond it, has any
 
 
 @pass_by_pointer
@@ -156,13 +159,18 @@ class Workspace(NamedTuple):
     prescribed_effort: np.ndarray  # (j,)    for this motion, in addition to `effort`      [N m, N]
     servo_stiffness: np.ndarray  # (j,)      0: the servo is off                          [N m/rad]
     servo_damping: np.ndarray  # (j,)                                                  [N m s/rad]
+    relative_screw: Vectors6  # (n, 6)     twist of a child by coordinate, relative to its parent
     constraint_jacobian: np.ndarray  # (c, n)     W: rates of the gaps by coordinate (T71)
     constraint_response: np.ndarray  # (c, n)     X = A^-1 W^T: accelerations by force (T72)
-    constraint_matrix: np.ndarray  # (2, c, c)  W X, scaled to a unit diagonal; its factor
-    constraint_scale: np.ndarray  # (c,)       of this matrix
+    constraint_factor: np.ndarray  # (c, c)     Cholesky factor of D = W X
     constraint_force: np.ndarray  # (c,)       of each row, as last solved           [N, N m]
     constraint_gap: np.ndarray  # (c,)       of each row                                [m, -]
-    constraint_vectors: np.ndarray  # (3, c)     temporaries of the solution
+    constraint_impulse: np.ndarray  # (c,)     of each row, as last solved
+    constraint_change: np.ndarray  # (c,)      temporary of its solution
+    constraint_end_jacobian: np.ndarray  # (c, n)  W at the end of a step
+    row_wrench: Vectors6  # (2, c, 6)  temporaries of the responses, by row
+    row_modal_force: np.ndarray  # (2, c, n)
+    row_acceleration: Vectors6  # (i, c, 6)
     child_R: Matrices3  # (3, 3) and so on: temporaries of single functions
     child_p: Vectors3
     parent_motion: Vectors6
@@ -443,13 +451,18 @@ def _shapes(i, n, s, j, total, shared, elements, c):
         'target_rate': (j,),
         'servo_stiffness': (j,),
         'servo_damping': (j,),
+        'relative_screw': (total, 6),
         'constraint_jacobian': (c, total),
         'constraint_response': (c, total),
-        'constraint_matrix': (2, c, c),
-        'constraint_scale': (c,),
+        'constraint_factor': (c, c),
         'constraint_force': (c,),
         'constraint_gap': (c,),
-        'constraint_vectors': (3, c),
+        'constraint_impulse': (c,),
+        'constraint_change': (c,),
+        'constraint_end_jacobian': (c, total),
+        'row_wrench': (2, c, 6),
+        'row_modal_force': (2, c, n),
+        'row_acceleration': (i, c, 6),
         'child_R': (3, 3),
         'child_p': (3,),
         'parent_motion': (6,),

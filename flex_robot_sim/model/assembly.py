@@ -264,7 +264,11 @@ class _Assembly:
             shared=np.zeros((0, 0)),
             shared_T=np.zeros((0, 0)),
             base_acceleration=np.concatenate([np.zeros(3), -self.gravity]),
-            **row_arrays([*self.closed_loops.values()]),
+            **row_arrays(
+                [*self.closed_loops.values()],
+                self.row['parent'],
+                (np.array(self.row['joint']) >= 0) | (modes > 0),
+            ),
         )
         damping = np.array([self.damping.get(i, (0.0, 0.0)) for i in range(len(beams))])
         inertia = elastic_inertia(arrays)

@@ -62,8 +62,14 @@ def normals(axis: np.ndarray) -> np.ndarray:
     return np.array([first, np.cross(axis, first)])
 
 
-def row_arrays(loops: Sequence[ClosedLoop]) -> dict[str, np.ndarray]:
-    """Return the arrays `constraint_*` of ArmArrays, in the order of the loops."""
+def row_arrays(
+    loops: Sequence[ClosedLoop], parents: Sequence[int], moves: np.ndarray
+) -> dict[str, np.ndarray]:
+    """
+    Return the arrays of ArmArrays for the rows of loops, in their order.
+
+    :param parents: of the bodies, (i,); moves: whether each has coordinates, (i,).
+    """
     kinds, bodies, points, axes, lengths, ratios = [], [], [], [], [], []
     for loop in loops:
         frames = loop.parent, loop.child
@@ -81,4 +87,19 @@ def row_arrays(loops: Sequence[ClosedLoop]) -> dict[str, np.ndarray]:
         'constraint_axis': np.array(axes, float).reshape(-1, 2, 3),
         'constraint_length': np.array(lengths, float),
         'constraint_ratio': np.array(ratios, float),
+        'constraint_rows': np.array(
+            [[loop.rows.start, loop.rows.stop] for loop in loops], int
+        ).reshape(-1, 2),
+        'constraint_path': _between(np.unique(bodies).astype(int), parents),
+        'has_coordinates': _between(np.flatnonzero(moves), parents),
     }
+
+
+def _between(bodies, parents):
+    """Whether each body is one of `bodies`, or between them and the base, (i,)."""
+    is_between = np.zeros(len(parents), bool)
+    for body in bodies:
+        while body >= 0 and not is_between[body]:
+            is_between[body] = True
+            body = parents[body]
+    return is_between

@@ -14,14 +14,16 @@ Forces make it zero: D lambda = -g'', with D of (T73).
 from numpy import sqrt
 
 from flex_robot_sim.dynamics.constraints.rows import cross, mimic_difference, placed, turned
-from flex_robot_sim.dynamics.constraints.solution import (
+from flex_robot_sim.dynamics.constraints.responses import (
     add_response,
     factor_constraints,
-    solve_rows,
+    remove_rates,
 )
-from flex_robot_sim.dynamics.kinematics import set_base_poses
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.model.constraint_rows import ALONG, ANGLE, MIMIC
+from flex_robot_sim.spatial.screws import set_copy
+
+ROUNDS = 8  # of the solution for the forces
 
 
 @compiled
@@ -34,16 +36,17 @@ def constrain_accelerations(arm, work, qdd):
 
     :param qdd: accelerations, (n,), changed; work.constraint_force receives the forces.
     """
-    set_base_poses(arm, work)
-    second = work.constraint_vectors[2]
+    factor_constraints(arm, work)
     for r in range(arm.constraint_kind.size):
         if arm.constraint_kind[r] == MIMIC:
-            second[r] = -mimic_difference(arm, r, qdd)
+            work.constraint_gap[r] = mimic_difference(arm, r, qdd)
         else:
-            second[r] = -second_rate(arm, r, work)
-    factor_constraints(arm, work)
-    solve_rows(arm, second, work, work.constraint_force)
-    add_response(arm, work.constraint_force, work, qdd)
+            work.constraint_gap[r] = second_rate(arm, r, work)
+    W, change = work.constraint_jacobian, work.cg_vectors[0]
+    change[:] = 0.0
+    remove_rates(arm, W, 0.0, ROUNDS, work, change)
+    set_copy(work.constraint_impulse, work.constraint_force)
+    add_response(arm, 1.0, work.constraint_force, work, qdd)
 
 
 @compiled

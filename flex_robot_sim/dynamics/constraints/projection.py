@@ -8,19 +8,19 @@ stay on their motion.
 
 from math import inf
 
+from flex_robot_sim.dynamics.constraints.end_motion import set_end_poses
 from flex_robot_sim.dynamics.constraints.instant import constrain_accelerations
-from flex_robot_sim.dynamics.constraints.rows import set_gaps
+from flex_robot_sim.dynamics.constraints.responses import remove_rates
+from flex_robot_sim.dynamics.constraints.rows import set_mimic_gaps, set_rows
 from flex_robot_sim.dynamics.constraints.solution import (
     CLOSED_GAP,
+    LINEAR_ROUNDS,
     MAX_GAP,
-    MAX_ROUNDS,
-    add_response,
+    MAX_NEWTON_STEPS,
     close_rates,
-    solve_rows,
 )
 from flex_robot_sim.dynamics.factor_reuse import solve_dynamics, solve_with_factors
 from flex_robot_sim.dynamics.forward_dynamics import implicit_dynamics
-from flex_robot_sim.dynamics.kinematics import set_poses
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.spatial.screws import dot
 
@@ -42,19 +42,20 @@ def close_loops(arm, q, qd, work):
 
     :param work: Workspace with responses and factor at a state near q.
     """
-    largest = inf
-    for number in range(MAX_ROUNDS + 1):
-        set_poses(arm, q, arm.parent.size, work)
-        largest = set_gaps(arm, work)
-        if number == MAX_ROUNDS or not largest > CLOSED_GAP:
+    W, change, largest = work.constraint_end_jacobian, work.cg_vectors[0], inf
+    for number in range(MAX_NEWTON_STEPS):
+        set_end_poses(arm, q, qd, work)
+        previous = largest
+        largest = max(set_rows(arm, work, W), set_mimic_gaps(arm, q, work))
+        if not largest > CLOSED_GAP or not largest < previous or number == MAX_NEWTON_STEPS - 1:
             break
-        right, change = work.constraint_gap, work.constraint_vectors[2]
-        for r in range(arm.constraint_kind.size):
-            right[r] = -right[r]
-        solve_rows(arm, right, work, change)
-        add_response(arm, change, work, q)
+        for k in range(q.size):
+            change[k] = 0.0
+        remove_rates(arm, W, 0.25 * CLOSED_GAP, LINEAR_ROUNDS, work, change)
+        for k in range(q.size):
+            q[k] += change[k]
     is_closed = largest <= MAX_GAP
-    is_closed &= close_rates(arm, q, qd, work)
+    is_closed &= close_rates(arm, qd, work)
     return is_closed
 
 

@@ -57,12 +57,26 @@ def set_gap(arm, r, work, F):
 
     :param work: Workspace with the poses of the bodies in the base frame; receives the gap.
     :param F: receives moment about the base and force, in the base frame, (6,).
-    :returns: largest coordinate of the child frame, which rounding of the gap scales with [m].
     """
+    set_gap_between(arm, r, *ends(arm, r, work), work, F)
+
+
+@compiled
+def ends(arm, r, work):
+    """Origins of the frames of row r on parent and child, in the base frame."""
+    return (
+        placed(work, arm.constraint_body[r, 0], arm.constraint_point[r, 0]),
+        placed(work, arm.constraint_body[r, 1], arm.constraint_point[r, 1]),
+    )
+
+
+@compiled
+def set_gap_between(arm, r, p, e, work, F):
+    """Set gap and wrench of row r as `set_gap`, from the origins p and e of its frames."""
     a, b, kind = arm.constraint_body[r, 0], arm.constraint_body[r, 1], arm.constraint_kind[r]
     if kind == MIMIC:
         set_axis_wrench(arm, b, work, F)
-        return 0.0
+        return
     if kind == ANGLE:
         u, v = (
             turned(work, a, arm.constraint_axis[r, 0]),
@@ -71,8 +85,7 @@ def set_gap(arm, r, work, F):
         work.constraint_gap[r] = u[0] * v[0] + u[1] * v[1] + u[2] * v[2]
         F[0], F[1], F[2] = cross(v, u)
         F[3] = F[4] = F[5] = 0.0
-        return 0.0
-    p, e = placed(work, a, arm.constraint_point[r, 0]), placed(work, b, arm.constraint_point[r, 1])
+        return
     d = e[0] - p[0], e[1] - p[1], e[2] - p[2]
     if kind == ALONG:
         f = turned(work, a, arm.constraint_axis[r, 0])
@@ -83,7 +96,6 @@ def set_gap(arm, r, work, F):
         work.constraint_gap[r] = distance - arm.constraint_length[r]
     F[0], F[1], F[2] = cross(e, f)
     F[3], F[4], F[5] = f
-    return max(abs(e[0]), abs(e[1]), abs(e[2]))
 
 
 @compiled
@@ -112,15 +124,32 @@ def set_gaps(arm, q, work):
 
     :param q: coordinates (n,) of the poses in `work`.
     """
+    largest = set_mimic_gaps(arm, q, work)
+    for r in range(arm.constraint_kind.size):
+        if arm.constraint_kind[r] != MIMIC:
+            p, e = ends(arm, r, work)
+            set_gap_between(arm, r, p, e, work, work.y)
+            largest = max(largest, abs(work.constraint_gap[r]) / size_of(e))
+    return largest
+
+
+@compiled
+def set_mimic_gaps(arm, q, work):
+    """Set the gaps of the rows of mimic joints; return the largest one as `set_gaps` does."""
     largest = 0.0
     for r in range(arm.constraint_kind.size):
         if arm.constraint_kind[r] == MIMIC:
-            work.constraint_gap[r] = mimic_difference(arm, r, q) - arm.constraint_length[r]
+            gap = mimic_difference(arm, r, q) - arm.constraint_length[r]
             size = abs(q[arm.joint[arm.constraint_body[r, 1]]]) + abs(arm.constraint_length[r])
-        else:
-            size = set_gap(arm, r, work, work.y)
-        largest = max(largest, abs(work.constraint_gap[r]) / (1.0 + size))
+            work.constraint_gap[r] = gap
+            largest = max(largest, abs(gap) / (1.0 + size))
     return largest
+
+
+@compiled
+def size_of(e):
+    """Size of the arm above 1 m that rounding of a gap at a point e scales with [m]."""
+    return 1.0 + max(abs(e[0]), abs(e[1]), abs(e[2]))
 
 
 @compiled
@@ -128,26 +157,92 @@ def set_jacobian(arm, work):
     """
     Gaps and Jacobian W of all rows, for the poses and the Jacobians of stations in `work`.
 
-    From the two bodies of a row towards the base, each joint and each elastic coordinate feels
-    the wrench; at the body that both have in common the two wrenches cancel.
+    :param work: Workspace; work.constraint_jacobian receives W.
     """
     set_base_poses(arm, work)
-    for r in range(arm.constraint_kind.size):
-        W, F = work.constraint_jacobian[r], work.parent_motion
-        W[:] = 0.0
-        a, b = arm.constraint_body[r, 0], arm.constraint_body[r, 1]
-        if arm.constraint_kind[r] == MIMIC:
-            W[arm.joint[b]] = 1.0
-            W[arm.joint[a]] = -arm.constraint_ratio[r]
+    set_rows(arm, work, work.constraint_jacobian)
+
+
+@compiled
+def set_rows(arm, work, W):
+    """
+    Gaps and Jacobian of all rows, for the base poses and the Jacobians of stations in `work`.
+
+    Gaps of mimic joints are left to `set_mimic_gaps`.
+
+    :param W: receives the Jacobian, (c, n).
+    :returns: the largest gap, over the size of the arm above 1 m, which its rounding scales with.
+    """
+    F, S, largest = work.parent_motion, work.relative_screw, 0.0
+    for g in range(arm.constraint_rows.shape[0]):
+        first, end = arm.constraint_rows[g, 0], arm.constraint_rows[g, 1]
+        if arm.constraint_kind[first] == MIMIC:
+            for k in range(W.shape[1]):
+                W[first, k] = 0.0
+            W[first, arm.joint[arm.constraint_body[first, 1]]] = 1.0
+            W[first, arm.joint[arm.constraint_body[first, 0]]] = -arm.constraint_ratio[first]
             continue
-        set_gap(arm, r, work, F)
-        while a != b:  # parents come before their children
-            if a > b:
-                add_generalised_force(arm, a, -1.0, F, work, W)
-                a = arm.parent[a]
-            else:
-                add_generalised_force(arm, b, 1.0, F, work, W)
-                b = arm.parent[b]
+        set_relative_screws(arm, first, work, S)
+        p, e = ends(arm, first, work)
+        for r in range(first, end):
+            set_gap_between(arm, r, p, e, work, F)
+            largest = max(largest, abs(work.constraint_gap[r]) / size_of(e))
+            x, y, z, u, v, w = F[0], F[1], F[2], F[3], F[4], F[5]
+            for k in range(W.shape[1]):
+                total = x * S[k, 0] + y * S[k, 1] + z * S[k, 2]
+                W[r, k] = total + u * S[k, 3] + v * S[k, 4] + w * S[k, 5]
+    return largest
+
+
+@compiled
+def set_relative_screws(arm, r, work, S):
+    """
+    Twists of the child of row r relative to its parent, by coordinate, in the base frame.
+
+    From both bodies towards the base, each joint and each elastic coordinate adds its own; from
+    the body that both have in common, the two sides cancel.
+
+    :param S: receives angular and linear velocity at the origin of the base, (n, 6).
+    """
+    for k in range(S.shape[0]):
+        for m in range(6):
+            S[k, m] = 0.0
+    a, b = arm.constraint_body[r, 0], arm.constraint_body[r, 1]
+    while a != b:  # parents come before their children
+        is_child = b > a
+        i = b if is_child else a
+        sign = 1.0 if is_child else -1.0
+        j, s, parent = arm.joint[i], arm.station[i], arm.parent[i]
+        if j >= 0:
+            A = arm.screw[i]
+            add_base_screw(work, i, sign, (A[0], A[1], A[2], A[3], A[4], A[5]), S[j])
+        if s >= 0:
+            K, first = work.K[s], arm.first[parent]
+            for k in range(arm.modes[parent]):
+                A6 = K[0, k], K[1, k], K[2, k], K[3, k], K[4, k], K[5, k]
+                add_base_screw(work, parent, sign, A6, S[first + k])
+        if is_child:
+            b = parent
+        else:
+            a = parent
+
+
+@compiled
+def add_base_screw(work, i, factor, A, out):
+    """Add a twist A of body i, six numbers, in the base frame to out, (6,)."""
+    R, p = work.base_R[i], work.base_p[i]
+    x = R[0, 0] * A[0] + R[0, 1] * A[1] + R[0, 2] * A[2]
+    y = R[1, 0] * A[0] + R[1, 1] * A[1] + R[1, 2] * A[2]
+    z = R[2, 0] * A[0] + R[2, 1] * A[1] + R[2, 2] * A[2]
+    u = R[0, 0] * A[3] + R[0, 1] * A[4] + R[0, 2] * A[5]
+    v = R[1, 0] * A[3] + R[1, 1] * A[4] + R[1, 2] * A[5]
+    w = R[2, 0] * A[3] + R[2, 1] * A[4] + R[2, 2] * A[5]
+    out[0] += factor * x
+    out[1] += factor * y
+    out[2] += factor * z
+    out[3] += factor * (u + p[1] * z - p[2] * y)
+    out[4] += factor * (v + p[2] * x - p[0] * z)
+    out[5] += factor * (w + p[0] * y - p[1] * x)
 
 
 @compiled
@@ -159,21 +254,6 @@ def set_in_body(work, i, F, out):
     for k in range(3):
         out[k] = R[0, k] * x + R[1, k] * y + R[2, k] * z
         out[3 + k] = R[0, k] * F[3] + R[1, k] * F[4] + R[2, k] * F[5]
-
-
-@compiled
-def add_generalised_force(arm, i, factor, F, work, out):
-    """Add the force of a wrench on body i on its joint, and on the modes of its parent."""
-    y, j, s, parent = work.y, arm.joint[i], arm.station[i], arm.parent[i]
-    if j >= 0:
-        set_in_body(work, i, F, y)
-        for r in range(6):
-            out[j] += factor * arm.screw[i, r] * y[r]
-    if s >= 0:
-        set_in_body(work, parent, F, y)
-        for k in range(arm.modes[parent]):
-            for r in range(6):
-                out[arm.first[parent] + k] += factor * work.K[s, r, k] * y[r]
 
 
 @compiled

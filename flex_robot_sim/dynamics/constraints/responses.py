@@ -1,0 +1,264 @@
+"""
+Responses of an arm to unit forces of the rows of its closed loops.
+
+`eliminate` leaves A = L^T diag(1/w) L, where L^-T f is the sweep from tip to base and w is the
+inverse inertia about each joint, and 1 for modes. For a row of the Jacobian W, only the bodies
+between the row and the base take part in this sweep. With y = L^-T W^T,
+
+    D = W A^-1 W^T = y^T diag(w) y,   X = A^-1 W^T = L^-1 diag(w) y                          (T73)
+
+so that D has no negative eigenvalue, and X takes one sweep from base to tip. Redundant rows make
+D singular; a small share of its diagonal keeps its factor finite, and iteration removes the
+effect of it.
+"""
+
+from math import inf
+
+from numpy import sqrt
+
+from flex_robot_sim.dynamics.constraints.rows import set_jacobian
+from flex_robot_sim.jit.compiled import compiled
+from flex_robot_sim.spatial.screws import dot, set_in_child
+
+PROXIMAL_WEIGHT = 1e-10  # share of the diagonal of D that is added to it
+
+
+@compiled
+def factor_constraints(arm, work):
+    """Jacobian W, responses X, and the factor of D, from the factors of `solve_dynamics`."""
+    set_jacobian(arm, work)
+    for g in range(arm.constraint_rows.shape[0]):
+        sweep_to_base(arm, arm.constraint_rows[g, 0], arm.constraint_rows[g, 1], work)
+    factor_matrix(arm, work)
+    sweep_to_tip(arm, work)
+
+
+@compiled
+def sweep_to_base(arm, first, end, work):
+    """
+    Set y, in place of X, of the rows of one constraint.
+
+    :param first: its first row; end: the row after its last one.
+    """
+    X, F, b = work.constraint_response, work.row_wrench, work.row_modal_force
+    for r in range(first, end):
+        for k in range(X.shape[1]):
+            X[r, k] = 0.0
+        for side in range(2):
+            for k in range(6):
+                F[side, r, k] = 0.0
+            for k in range(b.shape[2]):
+                b[side, r, k] = 0.0
+    parent = first_with_coordinates(arm, arm.constraint_body[first, 0])
+    child = first_with_coordinates(arm, arm.constraint_body[first, 1])
+    while parent >= 0 or child >= 0:  # parents come before their children
+        if parent == child:
+            for r in range(first, end):
+                for k in range(6):
+                    F[0, r, k] += F[1, r, k]
+                for k in range(b.shape[2]):
+                    b[0, r, k] += b[1, r, k]
+            child = -1
+        if parent > child:
+            pass_body(arm, parent, first, end, F[0], b[0], work)
+            parent = arm.parent[parent]
+        else:
+            pass_body(arm, child, first, end, F[1], b[1], work)
+            child = arm.parent[child]
+
+
+@compiled
+def first_with_coordinates(arm, i):
+    """The first body from body i towards the base that has coordinates; -1: none."""
+    while i >= 0 and arm.joint[i] < 0 and arm.modes[i] == 0:
+        i = arm.parent[i]
+    return i
+
+
+@compiled
+def pass_body(arm, i, first, end, F, b, work):
+    """
+    Eliminate body i for some rows, and pass what is left to its parent.
+
+    :param F: bias wrenches of the rows on the body, (c, 6), then on its parent.
+    :param b: their bias forces on the modes, (c, n).
+    """
+    X, W, n, j = work.constraint_response, work.constraint_jacobian, arm.modes[i], arm.joint[i]
+    R, p, parent, s = work.solved_R[i], work.solved_p[i], arm.parent[i], arm.station[i]
+    E, Z, A, IA, start = work.E[i], work.Z[i], arm.screw[i], work.IA[i], arm.first[i]
+    share = 0.0
+    if j >= 0 and (arm.motor[j] >= 0 or work.prescribed[j] == 0.0):
+        share = 1.0 / work.d[i]
+    for r in range(first, end):
+        F0, F1, F2, F3, F4, F5 = F[r, 0], F[r, 1], F[r, 2], F[r, 3], F[r, 4], F[r, 5]
+        for k in range(n):
+            total = W[r, start + k] - b[r, k]
+            for m in range(k):
+                total -= E[k, m] * X[r, start + m]
+            z = total * E[k, k]
+            X[r, start + k] = z
+            F0 += Z[k, 0] * z
+            F1 += Z[k, 1] * z
+            F2 += Z[k, 2] * z
+            F3 += Z[k, 3] * z
+            F4 += Z[k, 4] * z
+            F5 += Z[k, 5] * z
+        if j >= 0:
+            tau = W[r, j] - (A[0] * F0 + A[1] * F1 + A[2] * F2)
+            tau -= A[3] * F3 + A[4] * F4 + A[5] * F5
+            X[r, j] = tau
+            tau *= share
+            F0 += IA[0] * tau
+            F1 += IA[1] * tau
+            F2 += IA[2] * tau
+            F3 += IA[3] * tau
+            F4 += IA[4] * tau
+            F5 += IA[5] * tau
+        if parent < 0:
+            continue
+        x = R[0, 0] * F3 + R[0, 1] * F4 + R[0, 2] * F5
+        y = R[1, 0] * F3 + R[1, 1] * F4 + R[1, 2] * F5
+        z = R[2, 0] * F3 + R[2, 1] * F4 + R[2, 2] * F5
+        u = R[0, 0] * F0 + R[0, 1] * F1 + R[0, 2] * F2 + p[1] * z - p[2] * y
+        v = R[1, 0] * F0 + R[1, 1] * F1 + R[1, 2] * F2 + p[2] * x - p[0] * z
+        w = R[2, 0] * F0 + R[2, 1] * F1 + R[2, 2] * F2 + p[0] * y - p[1] * x
+        F[r, 0], F[r, 1], F[r, 2], F[r, 3], F[r, 4], F[r, 5] = u, v, w, x, y, z
+        if s >= 0:
+            K = work.solved_K[s]
+            for k in range(arm.modes[parent]):
+                total = K[0, k] * u + K[1, k] * v + K[2, k] * w
+                b[r, k] = total + K[3, k] * x + K[4, k] * y + K[5, k] * z
+
+
+@compiled
+def factor_matrix(arm, work):
+    """Cholesky factor of D from y, with its diagonal inverted; 0 for a row without a response."""
+    factor, w, weighted = work.constraint_factor, work.cg_vectors[0], work.cg_vectors[1]
+    y, rows = work.constraint_response, arm.constraint_kind.size
+    for k in range(w.size):
+        w[k] = 1.0
+    for i in range(arm.parent.size):
+        j = arm.joint[i]
+        if j >= 0:
+            is_free = arm.motor[j] >= 0 or work.prescribed[j] == 0.0
+            w[j] = 1.0 / work.d[i] if is_free else 0.0
+    for r in range(rows):
+        for k in range(w.size):
+            weighted[k] = w[k] * y[r, k]
+        for s in range(r + 1):
+            total = 0.0
+            for k in range(w.size):
+                total += weighted[k] * y[s, k]
+            if r == s:
+                least = PROXIMAL_WEIGHT * total
+                total += least
+                for k in range(s):
+                    total -= factor[r, k] * factor[r, k]
+                # rounding may take more from a redundant row than there is
+                factor[r, r] = 1.0 / sqrt(max(total, least)) if least > 0.0 else 0.0
+            else:
+                for k in range(s):
+                    total -= factor[r, k] * factor[s, k]
+                factor[r, s] = total * factor[s, s]
+
+
+@compiled
+def sweep_to_tip(arm, work):
+    """Set X from y."""
+    X = work.constraint_response
+    for i in range(arm.parent.size):
+        if not arm.has_coordinates[i]:
+            continue
+        R, p, parent, s = work.solved_R[i], work.solved_p[i], arm.parent[i], arm.station[i]
+        j, n, start, E, Z = arm.joint[i], arm.modes[i], arm.first[i], work.E[i], work.Z[i]
+        A, IA, motion, m, share = arm.screw[i], work.IA[i], work.parent_motion, -1, 0.0
+        if j >= 0:
+            m = arm.motor[j]
+            if m >= 0 or work.prescribed[j] == 0.0:
+                share = 1.0 / work.d[i]
+        for r in range(arm.constraint_kind.size):
+            dV = work.row_acceleration[i, r]
+            if parent < 0:
+                for k in range(6):
+                    dV[k] = 0.0
+            elif s < 0:
+                set_in_child(R, p, work.row_acceleration[parent, r], dV)
+            else:
+                K = work.solved_K[s]
+                for k in range(6):
+                    motion[k] = work.row_acceleration[parent, r, k]
+                    for l in range(arm.modes[parent]):
+                        motion[k] += K[k, l] * X[r, arm.first[parent] + l]
+                set_in_child(R, p, motion, dV)
+            if j >= 0:
+                x = share * (X[r, j] - dot(IA, dV))
+                X[r, j] = x
+                if m >= 0:
+                    X[r, m] = (
+                        0.0
+                        if work.prescribed[j] != 0.0
+                        else work.coupling[j] * x / work.added_inertia[m]
+                    )
+                for k in range(6):
+                    dV[k] += x * A[k]
+            for k in range(n - 1, -1, -1):
+                total = X[r, start + k] - dot(Z[k], dV)
+                for l in range(k + 1, n):
+                    total -= E[l, k] * X[r, start + l]
+                X[r, start + k] = total * E[k, k]
+
+
+@compiled
+def remove_rates(arm, W, limit, rounds, work, rates):
+    """
+    Add X d to rates (n,) so that the rates of all rows are zero, for the sum d of impulses.
+
+    The rate of row r is work.constraint_gap[r] + W[r] . rates. W may be that of a nearby state.
+
+    :param W: Jacobian, (c, n); limit: on the rates of rows that need no change.
+    :param rounds: largest number of corrections.
+    :returns: the largest rate before the last correction; work.constraint_impulse receives d.
+    """
+    d, x, largest, last = work.constraint_impulse, work.constraint_change, 0.0, inf
+    for r in range(d.size):
+        d[r] = 0.0
+    for _ in range(rounds):
+        largest = 0.0
+        for r in range(d.size):
+            rate = work.constraint_gap[r]
+            for k in range(rates.size):
+                rate += W[r, k] * rates[k]
+            largest = max(largest, abs(rate))
+            x[r] = -rate
+        if not limit < largest < last:
+            break
+        last = largest
+        solve_matrix(work.constraint_factor, x)
+        for r in range(d.size):
+            d[r] += x[r]
+        add_response(arm, 1.0, x, work, rates)
+    return largest
+
+
+@compiled
+def solve_matrix(factor, x):
+    """Solve for x (c,), given as the right side, with the factor of D."""
+    for r in range(x.size):
+        total = x[r]
+        for s in range(r):
+            total -= factor[r, s] * x[s]
+        x[r] = total * factor[r, r]
+    for r in range(x.size - 1, -1, -1):
+        total = x[r]
+        for s in range(r + 1, x.size):
+            total -= factor[s, r] * x[s]
+        x[r] = total * factor[r, r]
+
+
+@compiled
+def add_response(arm, factor, force, work, out):
+    """Add factor X force, the accelerations or rates (n,) by forces of the rows (c,), to out."""
+    for r in range(arm.constraint_kind.size):
+        share = factor * force[r]
+        for k in range(out.size):
+            out[k] += share * work.constraint_response[r, k]
