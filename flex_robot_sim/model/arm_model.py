@@ -92,7 +92,7 @@ class ArmArrays(NamedTuple):
     constraint_ratio: np.ndarray  # (c,)      of a mimic joint
     constraint_rows: (
         np.ndarray
-    )  # (k, 2)    first row of each constraint, and the one after its last
+    )  # (k, 2)   first row of each constraint, and the row after it
     constraint_path: np.ndarray  # (i,)      whether body i moves a row
     has_coordinates: np.ndarray  # (i,)      whether body i, or one beyond it, has any
 
