@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from flex_robot_sim.analysis.statics import equilibrium
+from flex_robot_sim.control.loop_gravity import closed_pose
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.start_pose import start_note, start_position
 from flex_robot_sim.util.exceptions import FlexRobotSimError
@@ -67,11 +69,13 @@ class ModelView:
         """Load or compile the functions of the buttons, so that the first press is fast."""
         if not self._arm.size:  # without joints, the page has no such buttons
             return
-        ModeMotion(self._arm, self._rest, self._stage.reach)
+        with suppress(FlexRobotSimError):  # a press of the button reports it
+            ModeMotion(self._arm, self._rest, self._stage.reach)
         live = Live(self._arm)
         for swings in (False, True):
-            live.start(self._rest, swings)
-            live.advance(STEP_S)
+            with suppress(FlexRobotSimError):
+                live.start(self._rest, swings)
+                live.advance(STEP_S)
 
     def update(self, elapsed: float, now: float) -> None:
         """Handle user input, advance by `elapsed` [s], and draw at `now` [s]."""
@@ -131,9 +135,15 @@ class ModelView:
         if self._is_moving and self._live is not None and self._live.is_prescribed:
             self._live.set_target(position)
             return
-        self._is_moving = False
-        self._rest = np.zeros(self._arm.size)
-        self._rest[: len(position)] = position
+        self._is_moving, joints = False, self._arm.joint_q
+        if self._arm.closed_loops:  # passive joints continue from where they are
+            position = np.where(self._arm.actuated, position, self._rest[joints])
+            self._rest = closed_pose(self._arm, position)
+            position = self._rest[joints]
+            self._sliders.show(position)
+        else:
+            self._rest = np.zeros(self._arm.size)
+            self._rest[: len(position)] = position
         try:
             self._rest = equilibrium(self._arm, position).q
         finally:

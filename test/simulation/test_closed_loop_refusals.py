@@ -6,6 +6,7 @@ from refusals import refusal
 
 import flex_robot_sim as frs
 from flex_robot_sim.cli import main
+from flex_robot_sim.environments.episodes import Episodes
 from flex_robot_sim.formulations import make
 from flex_robot_sim.util.exceptions import SettingError
 
@@ -28,6 +29,7 @@ CALLS = {
     'trials': lambda arm: frs.planning.SimulatedTrials(
         arm, MOTION, duration=1.0, gains=(4.0, 0.4)
     ),
+    'environment': lambda arm: Episodes('four_bar', 'rest_to_rest', 1),
     'experiment': lambda arm: frs.identification.design_experiment(arm, duration=1.0, period=0.01),
 }
 
@@ -47,6 +49,16 @@ def test_a_command_simulates_a_closed_loop(capsys, tmp_path, monkeypatch):
     words = ['simulate', 'four_bar', '--seconds', '0.02', '--start', '0.5,0,0', '--json']
     assert main(words) == 0
     assert '"crank_joint"' in capsys.readouterr().out
+
+
+def test_a_command_moves_a_closed_loop_by_its_motor(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    words = ['simulate', 'four_bar', '--to', '0.5,0,0', '--stiffness', '20', '--damping', '2']
+    assert main([*words, '--seconds', '1.5', '--output', 'move.csv']) == 0
+    table = np.genfromtxt('move.csv', delimiter=',', names=True, deletechars='')
+    assert table['position/crank_joint'][-1] == pytest.approx(0.5, abs=0.01)
+    assert np.ptp(table['position/rocker_joint']) > 0.1
+    assert not table['effort/rocker_joint'].any()
 
 
 def test_kinematics_and_inertia_work_on_a_closed_loop():
