@@ -29,6 +29,7 @@ class HoldMonitor:
         self._arm, self._names = arm, arm.joint_names
         self._units = arm.units
         self._tolerance = hold_tolerance(arm)
+        self._rest_speed = np.where(arm.actuated, REST_SPEED, np.inf)
         self._friction = static_frictions(arm.arrays.friction)
         # (when, errors, speeds, positions on the link side and as measured)
         self._samples: deque[tuple[float, np.ndarray, np.ndarray, np.ndarray]] = deque()
@@ -79,7 +80,7 @@ class HoldMonitor:
             return
         error = np.max([sample[1] for sample in self._samples], axis=0)
         speed = np.max([sample[2] for sample in self._samples], axis=0)
-        if (error <= self._tolerance).all() and (speed <= REST_SPEED).all():
+        if (error <= self._tolerance).all() and (speed <= self._rest_speed).all():
             self.state = HOLDING
             if servo is not None:  # links swing about the position in which they will rest
                 link, motor = np.mean([sample[3] for sample in self._samples], axis=0)
@@ -90,7 +91,7 @@ class HoldMonitor:
         )
         self.state = SETTLING if now - self._since < timeout else NOT_HOLDING
         if self.state == NOT_HOLDING:
-            worst = int(np.argmax(np.maximum(error / self._tolerance, speed / REST_SPEED)))
+            worst = int(np.argmax(np.maximum(error / self._tolerance, speed / self._rest_speed)))
             unit = self._units[worst]
             self.line = (
                 f'"{self._names[worst]}" is not held: {error[worst]:.2g} {unit} from its '
