@@ -66,13 +66,11 @@ class ConstraintBuilder:
 
         Example::
 
-            builder = frs.ArmBuilder('rocker')
-            builder.add_rigid('left', mass=1.0).add_rigid('right', mass=1.0)
+            builder = frs.ArmBuilder().add_rigid('left', mass=1.0).add_rigid('right', mass=1.0)
             builder.add_joint('a', parent='base', child='left', axis='y')
             builder.add_joint('b', parent='base', child='right', axis='y', xyz=(1, 0, 0), effort=0)
-            builder.add_constraint('rod', type='distance', parent='left', child='right',
-                                   parent_xyz=(0, 0, 1), child_xyz=(0, 0, 1), length=1.0)
-            sim = frs.Simulation(builder.build())
+            builder.add_constraint('rod', type='distance', parent='left', child='right', length=1,
+                                   parent_xyz=(0, 0, 1), child_xyz=(0, 0, 1))
         """
         if name_text('name', name) in self._constraints:
             raise SettingError(

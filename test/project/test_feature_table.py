@@ -1,6 +1,11 @@
 """The table of features in docs/architecture.md is that of the code."""
 
+import sys
+
 import pytest
+from project_files import ROOT
+
+sys.path.insert(0, str(ROOT / 'docs'))
 from feature_table import MARK, PAGE, table
 
 
