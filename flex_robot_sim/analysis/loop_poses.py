@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from flex_robot_sim.analysis.constraint_terms import gaps_and_jacobian
 from flex_robot_sim.analysis.loop_motion import closing_change
 from flex_robot_sim.dynamics.constraints.closing import closed_coordinates
 from flex_robot_sim.model.arm_model import ArmModel
@@ -20,9 +21,9 @@ def pose_of_drives(arm: ArmModel, position: np.ndarray) -> np.ndarray:
     Return joint positions (joints,) that close all loops, with the drives at `position` (joints,).
 
     The passive joints follow from the start pose, so they do not change to another branch. Trees
-    keep the position. SettingError if the loops cannot close on the way.
+    and closed poses keep the position. SettingError if the loops cannot close on the way.
     """
-    if not arm.closed_loops:
+    if not arm.closed_loops or _is_closed(arm, position):
         return position
     reached, share = followed_pose(arm, position)
     if share < 1.0:
@@ -82,3 +83,10 @@ def followed_pose(
         q, share = trial, following
     reached = q[joints].copy()
     return reached, share if travel > 0.0 else 1.0
+
+
+def _is_closed(arm, position):
+    """Whether joint positions (joints,) close all loops with straight links."""
+    q = np.zeros(arm.size)
+    arm.set_joints(q, position)
+    return bool(np.abs(gaps_and_jacobian(arm, q)[0]).max() <= MAX_GAP)

@@ -7,6 +7,7 @@ References: closed forms, other cuts of the same mechanism, and the motion of `S
 import numpy as np
 import pytest
 from arms import joint, link, robot
+from closed_loops import ONE_LOOP, closed_robot, opening
 from cut_loops import DRIVES, cut_loop
 from refusals import refusal
 
@@ -71,6 +72,11 @@ def test_modes_and_efforts_do_not_depend_on_the_cut(cuts):
         assert other[2] == pytest.approx(first[2], rel=1e-8)
 
 
+def without_loops(arm):
+    text, _, end = arm.description.text.partition('<constraint')
+    return frs.load(text + end.rpartition('</constraint>')[2])
+
+
 def held_by(arm):
     effort = frs.equilibrium(arm).effort
     assert effort[~arm.actuated].tolist() == [0.0] * (~arm.actuated).sum()
@@ -104,6 +110,46 @@ def test_modes_are_the_eigenvalues_of_the_linear_model(cuts, joints):
 
 def locked_count(joints):
     return {'locked': 2, 'free': 0}[joints] if isinstance(joints, str) else len(joints)
+
+
+@pytest.mark.parametrize('kind', ONE_LOOP)
+def test_modes_of_a_random_loop_have_the_curvature_of_its_potential_energy(kind):
+    arm = frs.load(closed_robot(3, kind, links=5))
+    rest, free, step = frs.equilibrium(arm), arm.passive_q, 2e-5
+    found, M = frs.modes(arm), frs.mass_matrix(arm, rest.q)
+    J = np.array(
+        [
+            (gap(arm, rest.q + step * e) - gap(arm, rest.q - step * e)) / (2 * step)
+            for e in np.eye(arm.size)[free]
+        ]
+    ).T
+    energy = energy_on_the_loop(arm, rest.q, free, np.linalg.pinv(J, rcond=1e-7))
+    for k in range(min(6, found.frequencies.size)):
+        shape = np.real(found.shapes[:, k])
+        assert np.abs(J @ shape[free]).max() < 1e-7
+        ends = [energy(s * step * shape[free]) for s in (1, 0, -1)]
+        curvature = (ends[0] - 2 * ends[1] + ends[2]) / step**2
+        rate = np.sqrt(curvature / (shape @ M @ shape))
+        assert found.frequencies[k] == pytest.approx(rate / (2 * np.pi), rel=2e-3)
+
+
+def gap(arm, q):
+    return np.array(opening(arm, q, 'loop'))
+
+
+def energy_on_the_loop(arm, start, free, inverse):
+    """Return the potential energy as a function of changes of free coordinates, then closed."""
+    tree = frs.Simulation(without_loops(arm))
+
+    def energy(change):
+        q = start.copy()
+        q[free] += change
+        for _ in range(8):
+            q[free] -= inverse @ gap(arm, q)
+        tree.set_state(q)
+        return sum(tree.energy()[1:3])
+
+    return energy
 
 
 def test_an_arm_with_loops_stays_at_its_equilibrium():
