@@ -32,6 +32,7 @@ CHAPTERS = {
     'Vibration control': ('control', 'tune', 'control_feedback', 'control_planning'),
     'Reference': (
         'description',
+        'closed_loops',
         'identification_reference',
         'strain_gauges',
         'ros',

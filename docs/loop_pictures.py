@@ -17,6 +17,7 @@ matplotlib.use('Agg')
 
 import matplotlib.pyplot as plt
 from mpl_toolkits.mplot3d.art3d import Poly3DCollection
+from scipy.spatial.transform import Rotation
 
 import flex_robot_sim as frs
 from flex_robot_sim.display.visuals import origin_of, vector_of
@@ -30,7 +31,8 @@ VIEWS = {
     'stewart': ({'leg_1': 0.1, 'leg_2': 0.08, 'leg_4': -0.05, 'leg_5': -0.03}, -50, 14),
 }
 SIDES = 16  # of a cylinder
-FLEXIBLE = '#2f81f7'
+FLEXIBLE, ROD = '#2f81f7', '#7d8590'
+ROD_RADIUS = 0.004  # of a constraint of the type distance [m]
 LIGHT = np.array([0.4, -0.7, 0.6])
 SIZE, DPI = (4.6, 4.2), 100
 
@@ -67,6 +69,9 @@ def draw(name, file):
 
 def _shapes(arm, simulation):
     """Yield the polygons of each visual in the base frame, and its colour (3,)."""
+    for one in arm.description.constraints:
+        if one.kind == 'distance':
+            yield _rod(simulation, one), matplotlib.colors.to_rgb(ROD)
     root = etree.fromstring(arm.description.text.encode())
     named = {one.get('name'): _colour(one.find('color')) for one in root.findall('material')}
     for link in root.findall('link'):
@@ -83,6 +88,21 @@ def _shapes(arm, simulation):
             yield polygons, colour
 
 
+def _rod(simulation, constraint):
+    """Polygons of a rod that a constraint of the type distance stands for, in the base frame."""
+    ends = []
+    for link, p in (
+        (constraint.parent, constraint.parent_position),
+        (constraint.child, constraint.child_position),
+    ):
+        T = simulation.pose(link)
+        ends.append(T[:3, :3] @ p + T[:3, 3])
+    along = ends[1] - ends[0]
+    R, _ = Rotation.align_vectors([along], [[0.0, 0.0, 1.0]])
+    polygons = _cylinder(ROD_RADIUS, float(np.linalg.norm(along)) / 2)
+    return [R.apply(one) + (ends[0] + ends[1]) / 2 for one in polygons]
+
+
 def _polygons(shape):
     """Polygons of a box or a cylinder, in its frame."""
     if shape.tag == 'box':
@@ -94,9 +114,13 @@ def _polygons(shape):
                 corners[:, [(k + 1) % 3, (k + 2) % 3]], corners[:, k] = square, side
                 yield half * corners
         return
+    yield from _cylinder(float(shape.get('radius')), float(shape.get('length')) / 2)
+
+
+def _cylinder(radius, end):
+    """Polygons of a cylinder along z, from -end to end."""
     angles = np.linspace(0.0, 2 * np.pi, SIDES + 1)
-    ring = float(shape.get('radius')) * np.array([np.cos(angles), np.sin(angles)]).T
-    end = float(shape.get('length')) / 2
+    ring = radius * np.array([np.cos(angles), np.sin(angles)]).T
     low, high = (np.column_stack([ring, np.full(SIDES + 1, z)]) for z in (-end, end))
     yield from (low, high)
     for k in range(SIDES):

@@ -15,6 +15,7 @@ exudyn.config.printToConsole = False
 
 OFFSETS = ((1.0, 1.0), (1.0, -1.0), (-1.0, 1.0), (-1.0, -1.0))  # corners of a section, over radii
 TIP_RADIUS = 1e-3  # of the four points whose mean is the tip of a floating frame [m]
+UPRIGHT = np.eye(3)  # axes of a hinge that turns about z
 
 
 class Place(NamedTuple):
@@ -143,7 +144,7 @@ class Linkage:
             )
         )
 
-    def hinge(self, parent, child, axes=np.eye(3), is_planar=False):
+    def hinge(self, parent, child, axes=UPRIGHT, is_planar=False):
         """
         Let two Places turn about the z axis of `axes` (3, 3), in the base frame.
 

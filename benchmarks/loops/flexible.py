@@ -48,7 +48,7 @@ def undamped_four_bar(shapes=''):
 
 
 def _four_bar_error(kind, samples):
-    """Return the error of the tip of the coupler over its travel, and its bending over its length."""
+    """Return the error of the tip over its travel, and the bending over the length."""
     coupling, shapes = ('zero_order', '') if kind == 'floating' else ('shortening', SHAPES)
     arm = frs.load(undamped_four_bar(shapes), coupling=coupling, gravity=NO_WEIGHT)
     beam = arm.beams[arm.frames['coupler'].body]

@@ -65,7 +65,6 @@ def four_bars():
 
 def bricard():
     """Return the text of A04: five rods of 1 m, 0.1 m wide; the last one is cut in its middle."""
-    along, across, J = np.eye(3), 0.1**2 / 6, (0.1**2 + 1.0) / 12
     tips = (1, 0, 0), (0, 0, -1), (0, -1, 0), (-1, 0, 0), (0, 0, 0.5)
     axes = (0, 0, 1), (0, 1, 0), (1, 0, 0), (0, 0, 1), (0, 1, 0)
     parts, place, parent = [], (0, 0, 0), 'base'

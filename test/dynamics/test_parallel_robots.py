@@ -42,7 +42,7 @@ def is_closed(simulation):
 
 @pytest.mark.parametrize('seed', range(3))
 def test_the_palletiser_keeps_its_tool_level(seed):
-    waist, shoulder, elbow, turn = np.random.default_rng(seed).uniform(-0.9, 0.9, 4)
+    waist, shoulder, elbow, turn = np.random.default_rng(seed).uniform(-0.5, 0.5, 4)
     simulation = at(
         'palletiser', waist_joint=waist, shoulder=shoulder, elbow=elbow, tool_rotation=turn
     )
