@@ -204,7 +204,7 @@ class Linkage:
         """
         Return what is watched, {name: (samples + 1, 3)}; only once.
 
-        :param tolerance: of Newton's method; larger for stiff beams, whose residuals do not vanish.
+        :param tolerance: of Newton's method; larger for stiff beams, whose rounding is large.
         """
         self.system.Assemble()
         settings = exudyn.SimulationSettings()

@@ -22,7 +22,7 @@ SHEAR_OVER_STRETCH = 1 / 2.6
 SAMPLES = 50
 STEPS = {'floating': 40, 'exact': 20}  # of Exudyn in a sample of 0.02 s
 STEP = 2e-4  # ours [s]
-ELEMENTS = 32
+ELEMENTS = 16
 SHAPES = '<modes bending_y="1" bending_z="4" torsion="1"/>'  # of the coupler, next to exact beams
 NO_WEIGHT = (0.0, 0.0, 0.0)
 
