@@ -90,9 +90,7 @@ class ArmArrays(NamedTuple):
     constraint_axis: Vectors3  # (c, 2, 3) unit vectors in these bodies
     constraint_length: np.ndarray  # (c,)     of a distance, offset of a mimic joint     [m, rad]
     constraint_ratio: np.ndarray  # (c,)      of a mimic joint
-    constraint_rows: (
-        np.ndarray
-    )  # (k, 2)   first row of each constraint, and the row after it
+    constraint_rows: np.ndarray  # (k, 2)    first and end row of each constraint
     constraint_path: np.ndarray  # (i,)      whether body i moves a row
     has_coordinates: np.ndarray  # (i,)      whether body i, or one beyond it, has any
 

@@ -13,12 +13,12 @@ Forces make it zero: D lambda = -g'', with D of (T73).
 
 from numpy import sqrt
 
-from flex_robot_sim.dynamics.constraints.rows import cross, mimic_difference, placed, turned
 from flex_robot_sim.dynamics.constraints.responses import (
     add_response,
     factor_constraints,
     remove_rates,
 )
+from flex_robot_sim.dynamics.constraints.rows import cross, mimic_difference, placed, turned
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.model.constraint_rows import ALONG, ANGLE, MIMIC
 from flex_robot_sim.spatial.screws import set_copy

@@ -27,18 +27,24 @@ PROXIMAL_WEIGHT = 1e-10  # share of the diagonal of D that is added to it
 def factor_constraints(arm, work):
     """Jacobian W, responses X, and the factor of D, from the factors of `solve_dynamics`."""
     set_jacobian(arm, work)
+    set_responses(arm, work.constraint_jacobian, work)
+
+
+@compiled
+def set_responses(arm, W, work):
+    """Responses X and the factor of D, for the factors of `solve_dynamics` and any Jacobian W."""
     for g in range(arm.constraint_rows.shape[0]):
-        sweep_to_base(arm, arm.constraint_rows[g, 0], arm.constraint_rows[g, 1], work)
+        sweep_to_base(arm, arm.constraint_rows[g, 0], arm.constraint_rows[g, 1], W, work)
     factor_matrix(arm, work)
     sweep_to_tip(arm, work)
 
 
 @compiled
-def sweep_to_base(arm, first, end, work):
+def sweep_to_base(arm, first, end, W, work):
     """
     Set y, in place of X, of the rows of one constraint.
 
-    :param first: its first row; end: the row after its last one.
+    :param first: its first row; end: the row after its last one; W: Jacobian, (c, n).
     """
     X, F, b = work.constraint_response, work.row_wrench, work.row_modal_force
     for r in range(first, end):
@@ -60,10 +66,10 @@ def sweep_to_base(arm, first, end, work):
                     b[0, r, k] += b[1, r, k]
             child = -1
         if parent > child:
-            pass_body(arm, parent, first, end, F[0], b[0], work)
+            pass_body(arm, parent, first, end, W, F[0], b[0], work)
             parent = arm.parent[parent]
         else:
-            pass_body(arm, child, first, end, F[1], b[1], work)
+            pass_body(arm, child, first, end, W, F[1], b[1], work)
             child = arm.parent[child]
 
 
@@ -76,14 +82,14 @@ def first_with_coordinates(arm, i):
 
 
 @compiled
-def pass_body(arm, i, first, end, F, b, work):
+def pass_body(arm, i, first, end, W, F, b, work):
     """
     Eliminate body i for some rows, and pass what is left to its parent.
 
     :param F: bias wrenches of the rows on the body, (c, 6), then on its parent.
     :param b: their bias forces on the modes, (c, n).
     """
-    X, W, n, j = work.constraint_response, work.constraint_jacobian, arm.modes[i], arm.joint[i]
+    X, n, j = work.constraint_response, arm.modes[i], arm.joint[i]
     R, p, parent, s = work.solved_R[i], work.solved_p[i], arm.parent[i], arm.station[i]
     E, Z, A, IA, start = work.E[i], work.Z[i], arm.screw[i], work.IA[i], arm.first[i]
     share = 0.0

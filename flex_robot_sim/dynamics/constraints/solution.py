@@ -9,14 +9,15 @@ at the end of the step and the Jacobian W of the gaps in its middle,
 The gaps at both ends differ by h W (v + h/2 x) and a term of the third order in h. So the
 iterations of the step make W (v + h/2 x) zero, which takes no further poses. After them, Newton
 steps with W_1, the Jacobian at the end, close the gaps there, and impulses remove the closing
-rates W_1 v. All three use the responses X and the factor of D = W X; where W_1 differs from W,
-they iterate.
+rates W_1 v. All three use the responses X and the factor of D = W X, and iterate because W_1
+differs from W. Next to a singular pose, W loses a rank, and its smallest part changes its size
+within the step: there, new responses to W_1 replace X.
 """
 
 from math import inf
 
 from flex_robot_sim.dynamics.constraints.end_motion import set_end_poses
-from flex_robot_sim.dynamics.constraints.responses import add_response, remove_rates
+from flex_robot_sim.dynamics.constraints.responses import add_response, remove_rates, set_responses
 from flex_robot_sim.dynamics.constraints.rows import set_mimic_gaps, set_rows
 from flex_robot_sim.jit.compiled import compiled
 
@@ -27,6 +28,7 @@ MAX_RATE = 1e-12
 MIDDLE_ROUNDS = 1  # in each iteration
 LINEAR_ROUNDS = 9  # of solutions with the Jacobian at the end
 MAX_NEWTON_STEPS = 8
+MAX_RATIO = 0.1  # of gaps in a Newton step, and of what it leaves; above it X is replaced
 
 
 @compiled
@@ -46,7 +48,7 @@ def close_middle(arm, qd, h, work, rates, qdd):
 
 @compiled
 def add_impulse(arm, factor, work, qdd):
-    """Add factor times the impulses of `remove_rates` to the forces, and what they cause to qdd."""
+    """Add factor times the impulses of `remove_rates` to the forces, and their effect to qdd."""
     for r in range(arm.constraint_kind.size):
         work.constraint_force[r] += factor * work.constraint_impulse[r]
     add_response(arm, factor, work.constraint_impulse, work, qdd)
@@ -62,7 +64,7 @@ def close_step(arm, q, qd, h, work, end, change, qdd):
     :param qdd: accelerations, (n,), changed, as is work.constraint_force.
     :returns: whether the gaps are zero; poses and Jacobian in `work` are those of the end.
     """
-    W, largest = work.constraint_end_jacobian, inf
+    W, largest, is_replaced = work.constraint_end_jacobian, inf, False
     for number in range(MAX_NEWTON_STEPS):
         for k in range(q.size):
             end[k] = q[k] + h * (qd[k] + 0.5 * h * qdd[k])
@@ -70,9 +72,19 @@ def close_step(arm, q, qd, h, work, end, change, qdd):
         set_end_poses(arm, end, qd, work)
         previous = largest
         largest = max(set_rows(arm, work, W), set_mimic_gaps(arm, end, work))
-        if not largest > CLOSED_GAP or not largest < previous or number == MAX_NEWTON_STEPS - 1:
+        if not largest > CLOSED_GAP or number == MAX_NEWTON_STEPS - 1:
             break
-        remove_rates(arm, W, 0.25 * CLOSED_GAP, LINEAR_ROUNDS, work, change)
+        left = inf
+        if not is_replaced and largest <= MAX_RATIO * previous:
+            left = remove_rates(arm, W, 0.25 * CLOSED_GAP, LINEAR_ROUNDS, work, change)
+        if not left <= MAX_RATIO * largest:
+            if not is_replaced:
+                set_responses(arm, W, work)
+                is_replaced = True
+            elif not largest < previous:
+                break
+            change[:] = 0.0
+            remove_rates(arm, W, 0.25 * CLOSED_GAP, LINEAR_ROUNDS, work, change)
         add_impulse(arm, 2.0 / (h * h), work, qdd)
     return largest <= MAX_GAP
 
@@ -91,4 +103,7 @@ def close_rates(arm, qd, work):
     work.constraint_gap[:] = 0.0
     W, limit = work.constraint_end_jacobian, CLOSED_RATE * fastest
     largest = remove_rates(arm, W, limit, LINEAR_ROUNDS, work, qd)
+    if not largest <= limit:
+        set_responses(arm, W, work)
+        largest = remove_rates(arm, W, limit, LINEAR_ROUNDS, work, qd)
     return largest <= MAX_RATE * (1.0 + fastest)
