@@ -25,6 +25,7 @@ REACH = {'ur5': (0.4, 1.0), 'fr3': (0.3, 0.8), 'two_link': (0.3, 0.9)}  # larges
 ACCELERATION = {'two_link': 2.0}  # largest one of the tool; default: by the limits      [m/s2]
 UNCERTAINTY = 0.1
 ALLOWED = 5e-4  # [m]
+FAR = 20.0  # distance of set points from their end, over the allowed one
 TIE = 2e-3  # difference of two samples                                             [s]
 LATE = 0.02  # [s]
 
@@ -91,12 +92,12 @@ def _move(plants, number):
         for one in found.candidates
     ]
     drawn = plants.plant(name, rng.uniform(-UNCERTAINTY, UNCERTAINTY), rng.uniform(light, heavy))
-    times = {}
+    best = _rest_time(*drawn.distances(paths[found.best], move.step))
+    times = {found.best: best}
     for k, (one, path) in enumerate(zip(found.candidates, paths)):
-        if path is None or found.choice.meets_constraint > one.meets_constraint:
-            continue
-        times[k] = _rest_time(*drawn.distances(path, move.step))
-    best = times[found.best]
+        is_rival = path is not None and one.meets_constraint >= found.choice.meets_constraint
+        if is_rival and k != found.best and not _is_far(path, move, best):
+            times[k] = _rest_time(*drawn.distances(path, move.step))
     shapers = [time for k, time in times.items() if not found.candidates[k].profile]
     left = []
     middle = (light + heavy) / 2
@@ -120,6 +121,15 @@ def _poses(arm, rng, reach):
     lower, upper = np.maximum(lower, arm.arrays.lower), np.minimum(upper, arm.arrays.upper)
     start, goal = rng.uniform(lower, upper, (2, lower.size))
     return start, start + (goal - start) * rng.uniform(*reach) / np.abs(goal - start).max()
+
+
+def _is_far(path, move, time):
+    """Whether the set points are far from their end at a time [s], so that no arm rests there."""
+    row = int(time / move.step)
+    if row >= len(path):
+        return False
+    travel = np.abs(move.end - move.start).max()
+    return move.tool_travel * np.abs(path[-1] - path[row]).max() / travel > FAR * ALLOWED
 
 
 def _rest_time(distances, period):

@@ -8,6 +8,7 @@ acceleration of the unshaped move, and ends when the shaped move ends, or later 
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import accumulate
 
 import numpy as np
 
@@ -66,14 +67,13 @@ def low_pass(share: np.ndarray, step: float, added: float, margin: float) -> np.
 
     :param margin: distance that counts as arrived, over the length of the path.
     """
-    from scipy.signal import lfilter  # imported late: slow, rarely needed
-
     if margin >= 1.0:
         return share
     time_constant = added / np.log(1 / margin)
     count = int(np.ceil((added + time_constant * np.log(1 / END_SHARE)) / step))
     decay = np.exp(-step / time_constant)
-    filtered = lfilter([1 - decay], [1.0, -decay], np.append(share, np.ones(count)))
+    inputs = np.append(share, np.ones(count))
+    filtered = np.array([*accumulate(inputs, lambda y, x: y + (1 - decay) * (x - y))])
     filtered[-1] = 1.0
     return filtered
 

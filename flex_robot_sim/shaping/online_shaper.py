@@ -206,9 +206,16 @@ class OnlineShaper(Serializable):
     def run(self, samples: ArrayLike) -> np.ndarray:
         """Shape set points (k, joints) [rad, m] until they arrive at the last one: (m, joints)."""
         samples = checked_samples(samples)
-        out = [self.step(sample).copy() for sample in samples]
-        count = len(out) + math.ceil(self.duration / self.period)
+        count = len(samples) + math.ceil(self.duration / self.period)
         count += SPARE_SAMPLES * (1 + len(self._arrays.cycles))
+        sizes = np.linalg.norm(samples, axis=1)
+        if (
+            self._limiter is None
+            and samples.shape[1] == self.joints
+            and sizes.max() < MAX_SET_POINT
+        ):
+            return self._run_compiled(samples, count)
+        out = [self.step(sample).copy() for sample in samples]
         while not self.is_settled and (len(out) < count or self._is_delayed):
             out.append(self.step(samples[-1]).copy())
             if len(out) > count + MAX_SAMPLES:
@@ -217,6 +224,21 @@ class OnlineShaper(Serializable):
                     'give limits that suit them'
                 )
         return np.array(out)
+
+    def _run_compiled(self, samples, count):
+        """Do the same as `run` in one call, for valid samples and without velocity limits."""
+        shaped = np.empty((count, self.joints))
+        before = None if self._state.ticks[0] == kernel.EMPTY else self.position.copy()
+        rows = kernel.shape_samples(
+            self._arrays, self._frequencies, self._state, np.ascontiguousarray(samples), shaped
+        )
+        self._sample[:] = samples[-1]
+        if rows > 1:
+            before = shaped[rows - 2]
+        if before is not None:
+            self._previous[:] = before
+            self.velocity[:] = (self.position - before) / self.period
+        return shaped[:rows]
 
     @property
     def _is_delayed(self):

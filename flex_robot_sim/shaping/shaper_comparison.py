@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -25,7 +26,7 @@ from flex_robot_sim.shaping.online_shaper import OnlineShaper
 from flex_robot_sim.shaping.shaped_samples import shaped_samples
 from flex_robot_sim.shaping.shaper_stages import StageDesign, scaled_stages, units_of
 from flex_robot_sim.shaping.specified_insensitivity import for_modes
-from flex_robot_sim.shaping.weighted_insensitivity import WeightedModes, weighted_shaper
+from flex_robot_sim.shaping.weighted_insensitivity import WeightedDesigns, WeightedModes
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.summary import summarized
 
@@ -35,6 +36,8 @@ MAX_DESIGNS = 4
 EXTRA_UNCERTAINTIES = 0.0, 0.1, 0.2
 MAX_UNCERTAINTY = 0.45
 AIM = 0.8  # of the next design, over the allowed vibration
+NOMINAL_LEFT = 0.02  # of the unshaped vibration, at which designs aim at frequencies without error
+MIN_NOMINAL_SHARE = 0.4  # least such aim, over the allowed vibration
 MIN_USED_SHARE = 0.75  # of the allowed vibration, at which a design is final
 MIN_TARGET = 0.1  # over the allowed vibration
 ROUNDING = 1.01  # some shapers use the whole allowance
@@ -108,23 +111,25 @@ def compare_shapers(
         candidates.append(_measured(one, moves, allowed_vibration))
     weak = conditions or cases
     weighted = _weighted(weak, plain.figures.left)
+    nominal_share = NOMINAL_LEFT * plain.figures.left / allowed_vibration
+    designs = partial(
+        WeightedDesigns, nominal_share=float(np.clip(nominal_share, MIN_NOMINAL_SHARE, 1.0))
+    )
     if by_pose:
         for one in _shapers_by_pose(cases, uncertainty):
             candidates.append(_measured(one, moves, allowed_vibration))
         relative = _relative(weak, weighted)
         ratio = float(np.mean([case.ratios[0] for case in weak]))
         candidates += _refined(
-            lambda target, error: _weighted_by_pose(relative, ratio, error, target),
+            partial(designs, relative),
+            lambda unit: _by_pose(unit, ratio),
             moves,
             uncertainty,
             allowed_vibration,
         )
     else:
         candidates += _refined(
-            lambda target, error: _weighted_shaper(weighted, error, target),
-            moves,
-            uncertainty,
-            allowed_vibration,
+            partial(designs, weighted), ShaperCandidate, moves, uncertainty, allowed_vibration
         )
     best = recommended_row(candidates)
     if candidates[best].added_time > 0.0:
@@ -233,26 +238,30 @@ def _weighted(cases, left) -> list[WeightedModes]:
     ]
 
 
-def _refined(design, moves, uncertainty, allowed) -> list[ShaperCandidate]:
+def _refined(designs_for, candidate_of, moves, uncertainty, allowed) -> list[ShaperCandidate]:
     """
     Return the first at rest of several weighted designs, measured; [] without any.
 
-    :param design: function from the vibration at which it aims [m], and from the relative error of
-        the frequencies, to a candidate or None.
+    :param designs_for: function from the allowed vibration [m] and the relative error of the
+        frequencies to WeightedDesigns.
+    :param candidate_of: function from a shaper of such a design to a candidate.
     """
     found: list[ShaperCandidate] = []
     for extra in EXTRA_UNCERTAINTIES:
         if extra > EXTRA_UNCERTAINTIES[1] and any(one.meets_constraint for one in found):
             break
         target = allowed
+        designs = designs_for(allowed, min(uncertainty + extra, MAX_UNCERTAINTY))
         for _ in range(MAX_DESIGNS):
-            candidate = design(target, min(uncertainty + extra, MAX_UNCERTAINTY))
-            if candidate is None or any(
-                one.meets_constraint and one.shaper.duration <= candidate.shaper.duration
-                for one in found
+            try:
+                shaper = designs.shaper(target)
+            except SettingError:  # the bands are too wide for one shaper
+                break
+            if shaper.duration == 0.0 or any(
+                one.meets_constraint and one.shaper.duration <= shaper.duration for one in found
             ):
                 break
-            candidate = _measured(candidate, moves, allowed)
+            candidate = _measured(candidate_of(shaper), moves, allowed)
             if candidate.figures is None:
                 break
             found.append(candidate)
@@ -265,23 +274,8 @@ def _refined(design, moves, uncertainty, allowed) -> list[ShaperCandidate]:
     return [found[recommended_row(found)]] if found else []
 
 
-def _weighted_shaper(weighted, uncertainty, target):
-    """Candidate for all modes together, with constant delays, or None."""
-    try:
-        shaper = weighted_shaper(weighted, target, uncertainty)
-    except SettingError:  # the bands are too wide for one shaper
-        return None
-    return ShaperCandidate(shaper) if shaper.duration > 0.0 else None
-
-
-def _weighted_by_pose(relative, ratio, uncertainty, target):
-    """Candidate for all modes together, whose delays follow the first mode, or None."""
-    try:
-        unit = weighted_shaper(relative, target, uncertainty)
-    except SettingError:
-        return None
-    if unit.duration == 0.0:
-        return None
+def _by_pose(unit, ratio):
+    """Candidate of a shaper for all modes together, whose delays follow the first mode."""
     unit = replace(unit, modes=((1.0, ratio),))
     return ShaperCandidate(unit, design=StageDesign(impulses.SI, unit=unit), units=(unit,))
 

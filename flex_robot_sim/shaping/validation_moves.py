@@ -115,6 +115,7 @@ class ValidationMoves:
             number = max(len(self._pairs), 2 * len(plants))
             self._runs = [(k % len(self._pairs), plants[k % len(plants)]) for k in range(number)]
         self._nominal = lru_cache(maxsize=None)(self._build_nominal)
+        self._simulation = lru_cache(maxsize=None)(self._new_simulation)
         self.moves = [self._build_move(*run) for run in self._runs]
 
     def __len__(self):
@@ -128,8 +129,18 @@ class ValidationMoves:
         :param path: function from a move to its path parameter (k,), from 0 to 1.
         :param allowed: distance of the tool that counts as rest [m].
         """
-        rows = [self._figures(move, path(move), allowed) for move in self.moves]
+        shares: dict[int, np.ndarray] = {}  # by pair: the shaper does not know the plant
+        rows = []
+        for number, ((pair, _), move) in enumerate(zip(self._runs, self.moves)):
+            if pair not in shares:
+                shares[pair] = path(move)
+            rows.append(self._figures(number, move, shares[pair], allowed))
         return summed_figures(rows, [pair for pair, _ in self._runs])
+
+    def _new_simulation(self, number):
+        """Simulation of a move, which its next ones with other set points use again."""
+        move = self.moves[number]
+        return Simulation(move.arm, SimulationSettings(time_step=move.step))
 
     def _build_nominal(self, pair):
         """Tables, step [s] and unshaped path of a pair of poses."""
@@ -185,9 +196,9 @@ class ValidationMoves:
             sideways.append(J - np.outer(along, along @ J))
         return ToolPath(np.array(rests), np.array(sideways))
 
-    def _figures(self, move, share, allowed):
-        """Return the MoveFigures of one move along a path parameter (k,)."""
-        q, count = self._coordinates(move, share)
+    def _figures(self, number, move, share, allowed):
+        """Return the MoveFigures of one move, by number, along a path parameter (k,)."""
+        q, count = self._coordinates(self._simulation(number), move, share)
         distances = np.linalg.norm((q - move.rests[1].q) @ move.tool.T, axis=1)
         left = float(distances[count:].max())
         velocity, acceleration = peaks(share, move.step)
@@ -204,11 +215,9 @@ class ValidationMoves:
             move.step * (len(share) - len(move.share)),
         )
 
-    def _coordinates(self, move, share):
+    def _coordinates(self, simulation, move, share):
         """Coordinates (k, n) along a path parameter and for a period after it; its samples."""
-        arm, h = move.arm, move.step
-        start, end = move.rests
-        simulation = Simulation(arm, SimulationSettings(time_step=h))
+        h, (start, end) = move.step, move.rests
         simulation.set_state(q=start.q)
         positions = move.start + share[:, None] * (move.end - move.start)
         rates = np.gradient(positions, h, axis=0)

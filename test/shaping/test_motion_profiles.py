@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.signal import lfilter
 
 from flex_robot_sim.shaping.motion_profiles import PROFILES, peaks, quintic, trapezoid
 from flex_robot_sim.util.exceptions import SettingError
@@ -40,6 +41,14 @@ def test_a_quintic_takes_longer_rather_than_exceed_the_velocity():
 def test_the_s_curve_limits_the_jerk_to_the_acceleration_over_the_added_time():
     jerk = np.abs(np.diff(path('s-curve', 0.2), 3)).max() / STEP**3
     assert jerk == pytest.approx(4.5 / 0.81 / 0.2, rel=0.02)
+
+
+def test_the_low_pass_is_the_filter_of_first_order_of_scipy():
+    found = path('low-pass', 0.2)
+    decay = np.exp(-STEP * np.log(1e3) / 0.2)  # within 1e-3 after 0.2 s
+    inputs = np.append(PLAIN, np.ones(len(found) - len(PLAIN)))
+    expected = lfilter([1 - decay], [1.0, -decay], inputs)
+    assert found[:-1] == pytest.approx(expected[:-1], abs=1e-12)
 
 
 def test_without_ruckig_the_message_says_how_to_install_it(monkeypatch):

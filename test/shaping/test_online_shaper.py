@@ -259,3 +259,40 @@ def test_what_is_no_online_shaper_is_refused(call, message):
     with pytest.raises(SettingError) as caught:
         call()
     assert str(caught.value) == message
+
+
+@pytest.mark.parametrize('has_history', [False, True])
+def test_run_equals_steps_until_the_output_rests(has_history):
+    rng = np.random.default_rng(7)
+    for period in (2e-3, 5e-3):
+        samples = move(period, 0.5) + rng.uniform(-0.01, 0.01, 2)
+        ran, stepped = (
+            OnlineShaper(
+                2,
+                period,
+                shaper=of_kind('zv', 6.0, RATIO),
+                table=table(),
+                stages=stages_of(table(), 'ei'),
+            )
+            for _ in range(2)
+        )
+        if has_history:
+            for shaper in (ran, stepped):
+                shaper.reset(np.array([0.2, -0.1]))
+        found, rows = ran.run(samples), []
+        while len(rows) < len(samples) or not stepped.is_settled:
+            rows.append(stepped.step(samples[min(len(rows), len(samples) - 1)]).copy())
+        assert (found == np.array(rows)).all() and ran.is_settled
+        # the next set points continue from the same state
+        for target in rng.uniform(-0.1, 0.1, (20, 2)).cumsum(axis=0):
+            assert (ran.step(target) == stepped.step(target)).all()
+            assert (ran.velocity == stepped.velocity).all()
+
+
+def test_run_refuses_what_a_step_refuses():
+    shaper = OnlineShaper(2, 2e-3, shaper=of_kind('zv', 6.0, RATIO))
+    with pytest.raises(SettingError, match='a set point of 3 numbers goes to a shaper of 2'):
+        shaper.run(np.zeros((4, 3)))
+    with pytest.raises(SettingError, match='the first set point of a shaper must be finite'):
+        shaper.run(np.full((4, 2), 1e10))
+    assert (shaper.run([[0.1, 0.2]]) == [[0.1, 0.2]]).all()
