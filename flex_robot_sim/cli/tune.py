@@ -1,6 +1,8 @@
 """`flexsim tune`: a shaper for an arm without a model, from vibration in several poses."""
 
+import signal
 import sys
+import threading
 from argparse import ArgumentParser, Namespace
 from dataclasses import fields
 from pathlib import Path
@@ -212,6 +214,7 @@ def _from_moves(arguments, joints, arm):
         return {'folder': arguments.folder, 'joints': list(joints), 'moves': [*_planned(plan)]}
     if arguments.pose:
         raise UsageError('--pose is about a --log.')
+    _stop_by_signals()
     driver = _driver(arguments, plan, arm)
     try:
         session = TuneSession(
@@ -240,6 +243,13 @@ def _from_moves(arguments, joints, arm):
     }
     _fit_stiffness(arguments, arm, result.table.logs, summary)
     return summary
+
+
+def _stop_by_signals():
+    """Let `kill` and the end of a terminal stop the arm as Ctrl-C does."""
+    if threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.default_int_handler)
 
 
 def _checked(option, pose, joints):

@@ -30,6 +30,7 @@ class Controller:
         self._imu = self.node.create_publisher(Imu, 'tuned_imu', 10)
         self._move, self.position = None, np.array([0.2, -0.3])
         self.received, self.is_mute, self._is_running = [], False, True
+        self.is_blocked = False
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
@@ -48,7 +49,7 @@ class Controller:
         executor.add_node(self.node)
         while self._is_running:
             executor.spin_once(timeout_sec=PERIOD)
-            if self._move is not None:
+            if self._move is not None and not self.is_blocked:
                 begin, times, places = self._move
                 elapsed = time.monotonic() - begin
                 self.position = np.array([np.interp(elapsed, times, x) for x in places.T])
@@ -120,3 +121,21 @@ def test_an_arm_in_ros_moves_is_logged_and_stops_without_states(controller, driv
 def test_a_missing_controller_is_one_line():
     with pytest.raises(UsageError, match='no controller listens on nowhere within 5 s'):
         RosDriver(NAMES, topic='nowhere')
+
+
+def test_the_stop_of_an_arm_that_is_held_up_ends_where_the_arm_is(controller, driver):
+    while driver.state() is None:
+        driver.wait(0.05)
+    start = driver.state().position
+    controller.is_blocked = True
+    move = smooth_move(start, start + [0.6, 0.0], 0.5, 10.0)
+    with pytest.raises(DriverError, match='"shoulder" is .* from its set points'):
+        follow(driver, *move)
+    end = time.monotonic() + 5.0
+    while len(controller.received) < 2 and time.monotonic() < end:
+        driver.wait(0.02)
+    first, stop = controller.received
+    # the first trajectory begins late: the target of the controller may be elsewhere
+    assert first.points[0].time_from_start.nanosec >= 0.3e9
+    np.testing.assert_allclose(stop.points[0].positions, start, atol=1e-9)
+    assert list(stop.points[0].velocities) == [0.0, 0.0]

@@ -18,7 +18,8 @@ from flex_robot_sim.util.exceptions import FlexRobotSimError, plain
 MAX_STATE_AGE_S = 0.15  # of the newest state, before the arm is stopped               [s]
 POLL_PERIOD_S = 0.02  # between two checks; age and period together stay below 0.2 s
 MAX_ERROR = 0.2  # distance of a joint from its set point                      [rad, m]
-START_TOLERANCE = 0.02  # of a joint at the start of a move                    [rad, m]
+START_TOLERANCE = 0.05  # of a joint at the start of a move, which may vibrate [rad, m]
+MIN_CHECKED_TRAVEL = 0.02  # of a move whose travel is checked                 [rad, m]
 MIN_TRAVEL_SHARE = 0.5  # of a move that the joint with the largest travel makes at least
 START_TIMEOUT_S = 5.0  # for the first state                                           [s]
 
@@ -101,9 +102,9 @@ def follow(
     """
     begin = await_state(driver)
     _refuse_far_start(driver.joints, begin.position, positions[0])
-    start = driver.now()
     try:
         driver.move(times, positions)
+        start = driver.now()
         end = times[-1] + rest
         while (elapsed := driver.now() - start) < end:
             driver.wait(min(POLL_PERIOD_S, max(end - elapsed, 1e-3)))
@@ -158,7 +159,7 @@ def _refuse_no_motion(driver, begin, positions):
     travels = np.abs(positions[-1] - positions[0])
     row = int(np.argmax(travels))
     moved = abs(driver.state().position[row] - begin[row])
-    if travels[row] > START_TOLERANCE and moved < MIN_TRAVEL_SHARE * travels[row]:
+    if travels[row] > MIN_CHECKED_TRAVEL and moved < MIN_TRAVEL_SHARE * travels[row]:
         raise DriverError(
             f'"{plain(driver.joints[row])}" moved by {moved:.2g} instead of {travels[row]:.2g}. '
             'Check that the controller is active'

@@ -68,11 +68,12 @@ class FileDriver:
             file.write(','.join(['time', *self.joints]) + '\n')
             for row in np.column_stack([self._times, self._positions]):
                 file.write(','.join(f'{x:.6g}' for x in row) + '\n')
+        rest = self._time - self._begin - self._times[-1]
         self._say(
             f'move the arm to {self._text(self._positions[0])} and let it rest. Start the '
             f'recorder, wait a second, move to {self._text(self._positions[-1])} in '
-            f'{self._times[-1]:.3g} s ({moves_file.name}), and record 5 s more. Save the log as '
-            f'{path}'
+            f'{self._times[-1]:.3g} s ({moves_file.name}), and record {rest:.3g} s more. Save '
+            f'the log as {path}'
         )
         self._await_file(path)
 

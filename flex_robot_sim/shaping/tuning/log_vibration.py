@@ -22,6 +22,7 @@ from flex_robot_sim.util.exceptions import UsageError
 MIN_PERIODS = 3.0  # of the slowest mode after the move
 MAX_PERIODS = 10.0
 END_SHARE = 0.005  # of the travel of a joint, that counts as arrived
+LAST_SHARE = 0.1  # of the samples of a joint, whose median is its last position
 END_MARGIN_S = 0.02  # after it                                                        [s]
 QUIET_S = 0.2  # at the begin of a log without joints, at rest                         [s]
 START_RATIO = 8.0  # of a sample at the start of a move, over the noise before it
@@ -81,11 +82,24 @@ def _end_by_joints(recording: Recording, joints: Sequence[str]) -> float | None:
         if name is None:
             return None
         time, values = recording.columns[name]
-        distances = np.abs(values - values[-1])
-        moving = np.flatnonzero(distances > END_SHARE * distances.max(initial=0.0))
-        if distances.max(initial=0.0) > 0.0 and moving.size:
-            ends.append(float(time[min(moving[-1] + 1, time.size - 1)]))
+        is_finite = np.isfinite(values)
+        end = _arrival(time[is_finite], values[is_finite])
+        if end is not None:
+            ends.append(end)
     return max(ends, default=None)
+
+
+def _arrival(time: np.ndarray, values: np.ndarray) -> float | None:
+    """Return the time at which a joint first reaches its last position, near which it vibrates."""
+    if not values.size:
+        return None
+    distances = values - np.median(values[-max(int(LAST_SHARE * values.size), 1) :])
+    furthest = int(np.argmax(np.abs(distances)))
+    travel = distances[furthest]
+    if not travel:
+        return None
+    has_arrived = distances[furthest:] / travel <= END_SHARE
+    return float(time[furthest + int(np.argmax(has_arrived))])
 
 
 def _start_by_sensor(path: str, log: VibrationLog) -> float:

@@ -13,7 +13,8 @@ from flex_robot_sim.motion.limits import PEAK_ACCELERATION, PEAK_VELOCITY
 from flex_robot_sim.util.exceptions import UsageError, plain
 from flex_robot_sim.util.settings import Settings, setting
 
-PERIOD_S = 5e-3  # of the set points                                                   [s]
+PERIOD_S = 5e-3  # of the set points of short moves                                   [s]
+TRANSFER_PERIOD_S = 0.04  # of those of moves between poses                            [s]
 MIN_POSES, MAX_POSES = 5, 9
 LEVELS, LEVELS_OF_ONE_JOINT = 3, 9  # of each joint, from which poses are chosen
 MIN_RANGE = 0.05  # of a joint whose position is varied                        [rad, m]
@@ -150,12 +151,12 @@ def smooth_move(start: np.ndarray, end: np.ndarray, speed: float, acceleration: 
         np.sqrt(PEAK_ACCELERATION * distance / acceleration),
         MIN_TRANSFER_S,
     )
-    times = _times(duration)
+    times = _times(duration, TRANSFER_PERIOD_S)
     u = np.minimum(times / duration, 1.0)
     share = u**3 * (10 - 15 * u + 6 * u**2)
     return Move(times, start + share[:, None] * (end - start))
 
 
-def _times(duration):
+def _times(duration, period=PERIOD_S):
     """Return even times whose last one is at or after a duration."""
-    return PERIOD_S * np.arange(int(np.ceil(duration / PERIOD_S - 1e-9)) + 1)
+    return period * np.arange(int(np.ceil(duration / period - 1e-9)) + 1)

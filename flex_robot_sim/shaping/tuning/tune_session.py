@@ -76,17 +76,18 @@ class TuneSession:
         self.folder, self._plan, self._driver = Path(folder), plan, driver
         self._say, self._columns, self._rate = say, columns, rate
         self._settle = SETTLE_S
+        # of the last move: vibration and sag do not belong to the next set points
+        self._set_point: np.ndarray | None = None
         self._use_folder()
 
     def run(self) -> TuneResult:
         """Make all steps that are not finished; return the result."""
         count = len(self._plan.poses)
+        known, logs = self._known_logs(), []
         for row in range(count):
             self._record(row, 'before', self._plan.short_move(row))
-        known = self._known_logs()
-        logs = [
-            known.get(self._path(row, 'before').name) or self._read(row) for row in range(count)
-        ]
+            # at once: a log without vibration ends the session before further moves
+            logs.append(known.get(self._path(row, 'before').name) or self._read(row))
         table = measured_table(self._plan.joints, logs)
         write_table(self.folder / TABLE_FILE, table)
         shaper, band = table.shaper()
@@ -132,25 +133,31 @@ class TuneSession:
             return
         count, driver = len(self._plan.poses), self._driver
         self._say(f'pose {row + 1} of {count}, {label.partition("_")[0]} shaping')
-        transfer = self._plan.transfer(await_state(driver).position, row)
+        start = self._set_point
+        transfer = self._plan.transfer(
+            await_state(driver).position if start is None else start, row
+        )
         follow(driver, transfer.times, transfer.positions, self._settle)
         self._settle = SETTLE_S
         driver.begin_log()
         quiet = Move(np.array([0.0, QUIET_S]), np.repeat(move.positions[:1], 2, axis=0))
         follow(driver, quiet.times, quiet.positions)
         follow(driver, move.times, move.positions, self._plan.settings.ring)
+        self._set_point = move.positions[-1]
         driver.write_log(path)
 
     def _known_logs(self):
         """Return the PoseLogs of an earlier table, by file, if they are newer than their logs."""
         path = self.folder / TABLE_FILE
-        logs = [self._path(row, 'before') for row in range(len(self._plan.poses))]
+        paths = [self._path(row, 'before') for row in range(len(self._plan.poses))]
         if self._columns or self._rate or not path.is_file():
             return {}
         written = path.stat().st_mtime
         known = {log.source: log for log in read_table(path).logs}
         return {
-            p.name: known[p.name] for p in logs if p.name in known and p.stat().st_mtime < written
+            p.name: known[p.name]
+            for p in paths
+            if p.name in known and p.is_file() and p.stat().st_mtime < written
         }
 
     def _read(self, row):
