@@ -1,7 +1,7 @@
 """Elements of a flexible link; mass and inertia follow from section, material and length."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 from xml.etree.ElementTree import Element
 
 import numpy as np
@@ -19,16 +19,21 @@ from flex_robot_sim.description.attribute_text import (
 from flex_robot_sim.description.elastic_link import beam_axes
 from flex_robot_sim.description.geometry import (
     MATERIALS,
+    BeamSections,
     Material,
     Rectangle,
     Rod,
     SectionStiffness,
-    SolidSection,
     Tube,
     beam_inertia,
     polar_moments,
 )
 from flex_robot_sim.description.orientation import roll_pitch_yaw
+from flex_robot_sim.description.section_stations import (
+    SectionStation,
+    mass_profile,
+    outline_profile,
+)
 from flex_robot_sim.description.urdf_elements import (
     add_element,
     flexible_element,
@@ -37,6 +42,8 @@ from flex_robot_sim.description.urdf_elements import (
     visual_element,
 )
 from flex_robot_sim.description.words import FLEXIBILITY
+from flex_robot_sim.elastic.section import Outline
+from flex_robot_sim.elastic.section_profile import SectionProfile, slender_moments
 from flex_robot_sim.util.exceptions import SettingError
 
 _TAGS = {Rectangle: 'rectangle', Tube: 'tube', Rod: 'rod', SectionStiffness: 'section'}
@@ -44,7 +51,7 @@ _TAGS = {Rectangle: 'rectangle', Tube: 'tube', Rod: 'rod', SectionStiffness: 'se
 
 def beam_link(
     name: str,
-    section: SolidSection | SectionStiffness,
+    section: BeamSections,
     material: str | Material | None,
     length: float | None,
     end: ArrayLike | None,
@@ -63,33 +70,91 @@ def beam_link(
     owner = f'link "{name}"'
     tip = _end(owner, length, end)
     y_text = attribute_text(owner, 'y_axis', y_axis, FLEXIBILITY['link'].attributes['y_axis'])
-    if not isinstance(section, tuple(_TAGS)):
-        raise unusable(
-            owner, 'section', section, 'a Rectangle, a Tube, a Rod or a SectionStiffness'
-        )
+    stations = _stations(owner, section)
+    section = stations[0][1]
     tag = _TAGS[type(section)]
-    parts = {tag: attribute_texts(f'the section of {owner}', FLEXIBILITY[tag], section._asdict())}
-    if not isinstance(section, SectionStiffness) and not (
-        0 < min(section.outline) <= max(section.outline) < np.inf
-    ):
-        raise SettingError(f'the section of {owner} is out of all proportion: give its sizes in m')
+    sections = [
+        (
+            tag,
+            attribute_texts(
+                f'the section of {owner}', FLEXIBILITY[tag], {**one._asdict(), 'at': at}
+            ),
+        )
+        for at, one in stations
+    ]
+    for _, one in stations:
+        if not isinstance(one, SectionStiffness) and not (
+            0 < min(one.outline) <= max(one.outline) < np.inf
+        ):
+            raise SettingError(
+                f'the section of {owner} is out of all proportion: give its sizes in m'
+            )
     constants = _material(owner, section, material)
+    parts = {}
     if constants is not None:
         parts['material'] = attribute_texts(
             f'the material of {owner}', FLEXIBILITY['material'], constants._asdict()
         )
     parts |= _discretisation(owner, counts) | _damping(owner, damping)
-    weight, moments = _mass(owner, section, constants, mass, section_inertia, tip)
+    beam = _mean_beam(owner, stations)
+    weight, moments = _mass(owner, beam, constants, mass, section_inertia, tip)
     if not moments[0] and counts['torsion'] != 0:
         raise SettingError(
             f'section_inertia of {owner}: torsion needs a moment of inertia about '
             'the beam. Give three moments [kg m], or torsion=0'
         )
-    beam = {'name': name, 'end': vector_text(tip), 'y_axis': y_text}
+    attributes = {'name': name, 'end': vector_text(tip), 'y_axis': y_text}
     return (
-        _link(name, tip, y_text, weight, moments, section),
-        flexible_element('link', beam, parts),
+        _link(name, tip, y_text, weight, moments, stations, beam.profile),
+        flexible_element('link', attributes, parts, sections),
     )
+
+
+def _stations(owner, section):
+    """Return pairs (at, section); one pair with at None for a uniform beam."""
+    wanted = 'a Rectangle, a Tube, a Rod or a SectionStiffness'
+    if isinstance(section, tuple(_TAGS)):
+        return [(None, section)]
+    if isinstance(section, str) or not isinstance(section, Sequence) or not section:
+        raise unusable(owner, 'section', section, f'{wanted}, or pairs (at, section)')
+    for pair in section:
+        if (
+            not isinstance(pair, tuple)
+            or len(pair) != 2
+            or not isinstance(pair[1], tuple(_TAGS))
+            or type(pair[1]) is not type(section[0][1])
+        ):
+            raise unusable(
+                owner, 'section', pair, f'a pair (at, section), all of one kind: {wanted}'
+            )
+        number(owner, 'at', pair[0], '', at_least=0.0)
+    return [(float(at), one) for at, one in section]
+
+
+class _MeanBeam(NamedTuple):
+    """Outline of a beam, a mean of its stations, and its profile."""
+
+    outline: Outline | None  # None: stiffnesses only
+    profile: SectionProfile | None  # None: uniform
+
+
+def _mean_beam(owner, stations):
+    first = stations[0][1]
+    is_solid = not isinstance(first, SectionStiffness)
+    if stations[0][0] is None:
+        return _MeanBeam(first.outline if is_solid else None, None)
+    places = [at for at, _ in stations]
+    if places != sorted(places) or len(places) < 2 or places[0] != 0 or places[-1] != 1:
+        raise SettingError(f'section of {owner}: give its stations in order from at = 0 to at = 1')
+    rows = [SectionStation(at, None) for at in places]
+    if is_solid:
+        shape = type(first)
+        profile, mean = outline_profile(
+            lambda **size: shape(**size).outline, [one._asdict() for _, one in stations], rows
+        )
+        return _MeanBeam(mean, profile)
+    mass = [1.0 if one.mass_per_length is None else one.mass_per_length for _, one in stations]
+    return _MeanBeam(None, mass_profile(np.array(mass), rows))
 
 
 def _discretisation(owner, counts):
@@ -151,7 +216,7 @@ def _material(owner, section, material):
     return MATERIALS[material]
 
 
-def _mass(owner, section, material, mass, section_inertia, end):
+def _mass(owner, beam, material, mass, section_inertia, end):
     """Return the mass of a beam [kg], and its section_inertia (3,) [kg m]."""
     length = float(np.sqrt(end @ end))
     density = None if material is None else material.density
@@ -163,7 +228,7 @@ def _mass(owner, section, material, mass, section_inertia, end):
             )
         weight = mass
     elif density is not None:
-        weight = density * section.outline.area * length
+        weight = density * beam.outline.area * length
     else:
         raise SettingError(
             f'mass of {owner} is missing [kg]'
@@ -177,19 +242,21 @@ def _mass(owner, section, material, mass, section_inertia, end):
         return weight, moments
     if material is None:
         return weight, np.zeros(3)
-    return weight, polar_moments(section, weight, length)
+    return weight, polar_moments(beam.outline, weight, length)
 
 
-def _link(name, end, y_axis, mass, moments, section):
+def _link(name, end, y_axis, mass, moments, stations, profile):
     """Return the <link> with its inertial and, of a solid section, its visual."""
+    section = stations[0][1]
     length = float(np.sqrt(end @ end))
     direction = np.array(y_axis.split(), float)
     axes = beam_axes(end, direction / np.sqrt(direction @ direction))
     if axes is None:
         axes = np.eye(3)  # the reader refuses this y_axis
-    inertia = axes @ np.diag(beam_inertia(mass, length, moments)) @ axes.T
-    parts = [inertial_element(mass, end / 2, np.zeros(3), inertia)]
-    if isinstance(section, (Rectangle, Tube, Rod)):
+    inertia = axes @ np.diag(beam_inertia(mass, length, moments, profile)) @ axes.T
+    middle, _ = slender_moments(profile)
+    parts = [inertial_element(mass, end * middle, np.zeros(3), inertia)]
+    if isinstance(section, (Rectangle, Tube, Rod)) and profile is None:
         parts.append(_visual_of(section, end, length, axes))
     return link_element(name, parts)
 

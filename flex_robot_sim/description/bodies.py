@@ -9,6 +9,7 @@ import numpy as np
 
 from flex_robot_sim.description.document import Document
 from flex_robot_sim.description.links import Inertial, Joint, Link
+from flex_robot_sim.elastic.section_profile import slender_moments
 
 ROUNDING_TOLERANCE = 1e-6  # rounding in files, relative to the largest moment          [-]
 IDENTIFICATION_TOLERANCE = 0.2  # identification errors, relative to the largest moment      [-]
@@ -208,9 +209,7 @@ def _central_inertia(moments):
 def _massless_motions(links, joints):
     """Yield a BodyProblem for each joint that moves no mass: its acceleration is undefined."""
     moments_beyond = {
-        link.name: moments_of(
-            link.inertial if link.beam is None else _uniform_beam_inertial(link.beam)
-        )
+        link.name: moments_of(link.inertial if link.beam is None else _beam_inertial(link.beam))
         for link in links
     }
     for joint in reversed(joints):
@@ -239,11 +238,12 @@ def moments_of(inertial: Inertial | None) -> Moments:
     )
 
 
-def _uniform_beam_inertial(beam):
-    """Inertial of the undeformed `beam`, which is simulated as uniform."""
-    mass = beam.mass_per_length * beam.length
-    moments = beam.section_inertia * beam.length + mass * beam.length**2 / 12 * np.array([0, 1, 1])
-    return Inertial(mass, beam.end / 2, beam.axes @ np.diag(moments) @ beam.axes.T)
+def _beam_inertial(beam):
+    """Inertial of the undeformed `beam`, as it is simulated."""
+    mass, (middle, _) = beam.mass_per_length * beam.length, slender_moments(beam.profile)
+    across = beam.slender_inertia(mass) * np.array([0, 1, 1])
+    moments = beam.section_inertia * beam.length + across
+    return Inertial(mass, beam.end * middle, beam.axes @ np.diag(moments) @ beam.axes.T)
 
 
 def _moves_something(joint, moments):

@@ -1,17 +1,19 @@
 """One flexible link: its beam and the discretisation of its bending."""
 
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
+from flex_robot_sim.description.beam_section import read_section
 from flex_robot_sim.description.document import Document, XmlElement
 from flex_robot_sim.description.links import ElasticBeam, Link
-from flex_robot_sim.description.plausibility import is_implausible, warn_of_material
+from flex_robot_sim.description.plausibility import is_implausible
 from flex_robot_sim.description.sensors import FlexSensor
 from flex_robot_sim.description.values import only, read_attributes, read_children
 from flex_robot_sim.description.words import FLEXIBILITY
-from flex_robot_sim.elastic.section import DIRECTIONS, STIFFNESS_OF, Outline, rectangle, rod, tube
+from flex_robot_sim.elastic.section import DIRECTIONS, STIFFNESS_OF
+from flex_robot_sim.elastic.section_profile import slender_moments
 
 MASS_TOLERANCE = 0.01  # mass in <inertial> compared with density and section  [-]
 BEAM_INERTIA_TOLERANCE = 0.01  # <inertial> compared with a uniform beam                    [-]
@@ -19,15 +21,7 @@ MIN_POLAR_MOMENT_RATIO = 1e-10  # moment about the beam over that of a thin rod;
 MAX_ELASTIC_COORDINATES = 5000  # of one link
 MAX_SEGMENT_COORDINATES = 500  # a step solves for these together
 
-_SHAPES: dict[str, Callable[..., Outline]] = {'rectangle': rectangle, 'tube': tube, 'rod': rod}
 _BENDING_IN = {'xy': 'bending_y', 'xz': 'bending_z'}
-
-
-class MassProperties(NamedTuple):
-    """Mass properties of a beam by density and section."""
-
-    mass_per_length: float  # [kg/m]
-    polar_inertia: float  # density * (Iy + Iz)   [kg m]
 
 
 def read_beam(
@@ -42,14 +36,17 @@ def read_beam(
             f'flexible link "{link.name}" has no mass',
             'Give the link an <inertial> with the mass of the whole beam',
         )
-    stiffness, mass_properties, outer = _read_section(document, element, children, link.name)
-    discretisation = _read_discretisation(document, element, children, link.name, stiffness)
+    section = read_section(document, element, children, link.name)
+    discretisation = _read_discretisation(
+        document, element, children, link.name, section.stiffness
+    )
+    mass_properties = section.mass_properties
     if mass_properties is not None:
         _check_mass(document, element, link, mass_properties.mass_per_length * length)
     sensors = _read_sensors(
         document, children['flex_sensor'], link.name, length, discretisation['coordinates']
     )
-    section_inertia = _section_inertia(document, element, link, axes, length)
+    section_inertia = _section_inertia(document, element, link, axes, length, section.profile)
     if section_inertia[0] == 0 and discretisation['coordinates']['torsion']:
         section_inertia[0] = _polar_inertia(document, element, link.name, mass_properties)
     return ElasticBeam(
@@ -58,11 +55,12 @@ def read_beam(
         length=length,
         mass_per_length=link.inertial.mass / length,
         section_inertia=section_inertia,
-        **stiffness,
+        **section.stiffness,
         **discretisation,
         **_read_damping(document, children, link.name),
         sensors=sensors,
-        **outer,
+        profile=section.profile,
+        **section.outline,
     )
 
 
@@ -108,78 +106,6 @@ def _vector(text):
     return np.array(text.split(), dtype=float)
 
 
-def _read_section(document, element, children, link):
-    """Return stiffnesses {EIy, EIz, GJ, EA} or nan, MassProperties or None, and the outline."""
-    tags = [tag for tag in ('section', *_SHAPES) if children[tag]]
-    if len(tags) > 1:
-        raise document.error(
-            children[tags[1]][0],
-            f'flexible link "{link}" has a <{tags[0]}> and a <{tags[1]}>',
-            'Keep one of them',
-        )
-    material = only(document, children, 'material')
-    if not tags:
-        raise document.error(
-            element,
-            f'flexible link "{link}" has no bending stiffness',
-            'Give its <section> EIy and EIz [N m2], or remove it from <flexibility>',
-        )
-    tag = tags[0]
-    shape = only(document, children, tag)
-    read_children(document, shape, ())
-    values = read_attributes(document, shape, FLEXIBILITY[tag])
-    if tag == 'section':
-        if material is not None:
-            raise document.error(
-                material,
-                f'flexible link "{link}" has a <section> and a <material>',
-                'Keep one of them: <section> holds stiffnesses',
-            )
-        return (
-            {
-                name: np.nan if values[name] is None else values[name]
-                for name in STIFFNESS_OF.values()
-            },
-            None,
-            {},
-        )
-    if material is None:
-        raise document.error(
-            shape,
-            f'the <{tag}> of "{link}" has no <material>',
-            'Add <material E="..." G="..." density="..."/>',
-        )
-    read_children(document, material, ())
-    constants = read_attributes(document, material, FLEXIBILITY['material'])
-    if tag == 'tube' and values['wall'] > values['outer'] / 2:
-        raise document.error(
-            shape,
-            f'the wall of "{link}" is thicker than half its diameter',
-            'Give wall [m] below outer / 2',
-        )
-    warn_of_material(document, material, link, constants)
-    form = _SHAPES[tag](**values)
-    if not 0 < min(form) <= max(form) < np.inf:  # the wall of a huge tube vanishes by rounding
-        raise document.error(
-            shape, f'the <{tag}> of "{link}" is out of all proportion', 'Give its sizes in m'
-        )
-    E, density = constants['E'], constants['density']
-    G = np.nan if constants['G'] is None else constants['G']
-    stiffness = {'EIy': E * form.Iy, 'EIz': E * form.Iz, 'GJ': G * form.J, 'EA': E * form.area}
-    mass_properties = None
-    if density is not None:
-        mass_properties = MassProperties(density * form.area, density * (form.Iy + form.Iz))
-    return stiffness, mass_properties, _outer_size(**values)
-
-
-def _outer_size(width=None, height=None, outer=None, diameter=None, **_):
-    """Return the outline fields of ElasticBeam, from the attributes of the section."""
-    if width is not None:
-        return {'size': (width, height)}
-    size = outer if diameter is None else diameter
-    return {'size': (size, size), 'is_round': True}
-
-
 def _check_mass(document, element, link, expected):
     """Compare the mass of `link` with the `expected` mass by density and section [kg]."""
     mass = link.inertial.mass
@@ -217,6 +143,12 @@ def _read_discretisation(document, element, children, link, stiffness):
         read_children(document, chosen, ())
         values = read_attributes(document, chosen, FLEXIBILITY[tag])
     where = element if chosen is None else chosen
+    if tag == 'elements' and min(stiffness['kGAy'], stiffness['kGAz']) < np.inf:
+        raise document.error(
+            where,
+            f'flexible link "{link}" has finite elements and a section that shears',
+            'Describe it by <modes>, or remove its kGAy, kGAz or shear_factor',
+        )
     coordinates = {direction: values[direction] for direction in DIRECTIONS}
     total = 0
     for direction, count in coordinates.items():
@@ -311,31 +243,33 @@ def _read_sensors(document, elements, link, length, coordinates):
     return tuple(sensors.values())
 
 
-def _section_inertia(document, element, link, axes, length):
+def _section_inertia(document, element, link, axes, length, profile):
     """Inertia (3,) [kg m] per length: the <inertial> minus a thin rod of the same mass."""
-    mass = link.inertial.mass
+    mass, (middle, divisor) = link.inertial.mass, slender_moments(profile)
     centre = axes.T @ link.inertial.centre / length
-    if not 0.25 < centre[0] < 0.75 or np.abs(centre[1:]).max() > 0.25:
+    where = 'half' if profile is None else f'{middle:.3g} of'
+    if abs(centre[0] - middle) >= 0.25 or np.abs(centre[1:]).max() > 0.25:
         raise document.error(
             element,
             f'the beam of "{link.name}" is off the link: its centre of mass lies at '
             f'{centre[0] * length:.4g} of {length:.4g} m along the beam and '
             f'{np.hypot(*centre[1:]) * length:.4g} m beside it',
-            'Correct end [m], or the <origin> of the <inertial>, which is at half the beam',
+            f'Correct end [m], or the <origin> of the <inertial>, which is at {where} the beam',
         )
     inertia = axes.T @ link.inertial.inertia @ axes
-    rod = mass * length**2 / 12
+    rod = mass * length**2 / divisor
     residual = np.array([inertia[0, 0], inertia[1, 1] - rod, inertia[2, 2] - rod])
     products = np.abs(inertia[[0, 0, 1], [1, 2, 2]]).max()
-    off_centre = np.abs(centre - [0.5, 0, 0]).max()
+    off_centre = np.abs(centre - [middle, 0, 0]).max()
     mismatch = max(-residual[1:].min(), (residual[1:] - inertia[0, 0]).max(), products)
     if off_centre > BEAM_INERTIA_TOLERANCE or mismatch > BEAM_INERTIA_TOLERANCE * rod:
         document.warn(
             document.line(element),
             f'the <inertial> of flexible link "{link.name}" is not that '
-            f'of a uniform beam of {mass:g} kg and {length:g} m, as which it is simulated',
-            f'Put the centre of mass at {length / 2:g} m along the beam and give {rod:.6g} kg m2 '
-            'across it',
+            f'of {"a uniform beam" if profile is None else "the varying beam"} of {mass:g} kg and '
+            f'{length:g} m, as which it is simulated',
+            f'Put the centre of mass at {middle * length:g} m along the beam and give {rod:.6g} '
+            'kg m2 across it',
         )
     if residual[0] < MIN_POLAR_MOMENT_RATIO * rod:
         residual[0] = 0.0

@@ -11,6 +11,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from flex_robot_sim.elastic.section import Outline, rectangle, rod, tube
+from flex_robot_sim.elastic.section_profile import SectionProfile, slender_moments
 
 
 class Box(NamedTuple):
@@ -202,11 +203,16 @@ class SectionStiffness(NamedTuple):
     EIz: float | None = None  # about z: resists bending_y    [N m2]
     GJ: float | None = None  # torsion                       [N m2]
     EA: float | None = None  # stretch                       [N]
+    kGAy: float | None = None  # shear along y; None: rigid      [N]
+    kGAz: float | None = None  # shear along z                   [N]
+    mass_per_length: float | None = None  # of a station, up to a common factor  [kg/m]
 
 
 class Material(NamedTuple):
     """
     Elastic moduli and density of a beam.
+
+    With a `shear_factor` k, its sections shear with the stiffness k G A.
 
     Example::
 
@@ -218,6 +224,7 @@ class Material(NamedTuple):
     E: float  # Young's modulus                       [Pa]
     G: float | None = None  # shear modulus; torsion needs it       [Pa]
     density: float | None = None  # without it, the beam needs a mass     [kg/m3]
+    shear_factor: float | None = None  # None: rigid in shear
 
 
 # typical values of structural alloys: EN AW-6060, S235, Ti-6Al-4V
@@ -229,20 +236,29 @@ MATERIALS = {
 
 Shape: TypeAlias = Box | Cylinder | Sphere | Capsule
 SolidSection: TypeAlias = Rectangle | Tube | Rod
+# of a uniform beam, or pairs (share of the length, section)
+BeamSections: TypeAlias = (
+    SolidSection | SectionStiffness | Sequence[tuple[float, SolidSection | SectionStiffness]]
+)
 
 
-def polar_moments(section: SolidSection, mass: float, length: float) -> np.ndarray:
+def polar_moments(outline: Outline, mass: float, length: float) -> np.ndarray:
     """Moments of inertia of a unit of length about x, y, z, of a homogeneous beam (3,) [kg m]."""
-    area, Iy, Iz, _ = section.outline
+    area, Iy, Iz, _ = outline
     return mass / (area * length) * np.array([Iy + Iz, Iy, Iz])
 
 
 def beam_inertia(
-    mass: float, length: float, section_inertia: Sequence[float] | np.ndarray
+    mass: float,
+    length: float,
+    section_inertia: Sequence[float] | np.ndarray,
+    profile: SectionProfile | None = None,
 ) -> np.ndarray:
     """
-    Moments of inertia of a straight uniform beam about its centre, along its axes (3,) [kg m2].
+    Moments of inertia of a straight beam about its centre of mass, along its axes (3,) [kg m2].
 
     :param section_inertia: of a unit of length about x, y, z, (3,) [kg m].
+    :param profile: of a section that varies; None: uniform.
     """
-    return np.asarray(section_inertia) * length + mass * length**2 / 12 * np.array([0, 1, 1])
+    across = mass * length**2 / slender_moments(profile)[1] * np.array([0, 1, 1])
+    return np.asarray(section_inertia) * length + across

@@ -8,6 +8,7 @@ import numpy as np
 from flex_robot_sim.description.joint_types import JOINT_TYPES, JointType
 from flex_robot_sim.description.sensors import Encoder, FlexSensor, Imu
 from flex_robot_sim.elastic.section import STIFFNESS_OF
+from flex_robot_sim.elastic.section_profile import SectionProfile, slender_moments
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,7 +22,7 @@ class Inertial:
 
 @dataclass(frozen=True, eq=False)
 class ElasticBeam:
-    """Uniform elastic beam of a flexible link, from the link origin to `end`."""
+    """Elastic beam of a flexible link, from the link origin to `end`."""
 
     end: np.ndarray  # (3,)    far end, in the link frame                    [m]
     axes: np.ndarray  # (3, 3)  beam frame in the link frame: x along the beam
@@ -41,6 +42,11 @@ class ElasticBeam:
     sensors: tuple[FlexSensor, ...] = ()
     size: tuple[float, float] | None = None  # outer, along y and z; None: only stiffnesses [m]
     is_round: bool = False  # a rod or a tube
+    kGAy: float = np.inf  # shear stiffness along y; inf: rigid in shear       [N]
+    kGAz: float = np.inf  # shear stiffness along z                             [N]
+    # factors of EIy, EIz, GJ, EA, kGAy and kGAz at the root, and of the mean mass; None: uniform
+    profile: SectionProfile | None = None
+    sizes: tuple[tuple[float, float, float], ...] = ()  # share of the length, and `size` there
 
     def count(self, direction: str) -> int:
         """Number of elastic coordinates of a segment in one direction."""
@@ -66,6 +72,22 @@ class ElasticBeam:
     def stiffness(self, direction: str) -> float:
         """Stiffness that resists motion along `direction` [N m2; stretch: N]."""
         return getattr(self, STIFFNESS_OF[direction])
+
+    @property
+    def can_shear(self) -> bool:
+        """Whether its sections shear."""
+        return min(self.kGAy, self.kGAz) < np.inf
+
+    def size_at(self, share: float) -> tuple[float, float] | None:
+        """Outer size along y and z at a share of the length [m]; None: only stiffnesses."""
+        if not self.sizes:
+            return self.size
+        at, y, z = np.array(self.sizes).T
+        return float(np.interp(share, at, y)), float(np.interp(share, at, z))
+
+    def slender_inertia(self, mass: float) -> float:
+        """Inertia of its thin axis with this mass about its centre, across the beam [kg m2]."""
+        return mass * self.length**2 / slender_moments(self.profile)[1]
 
     def station(self, point: np.ndarray) -> float:
         """Distance along the beam [m] of the station nearest to `point` (3,) [m, link frame]."""

@@ -174,9 +174,8 @@ def _has_stops(joint):
 
 def _with_stiffness_factor(link, factor):
     beam = link.beam
-    return replace(
-        link, beam=replace(beam, EIy=factor * beam.EIy, EIz=factor * beam.EIz, EA=factor * beam.EA)
-    )
+    scaled = {name: factor * getattr(beam, name) for name in ('EIy', 'EIz', 'EA', 'kGAy', 'kGAz')}
+    return replace(link, beam=replace(beam, **scaled))
 
 
 def _with_mass(link, mass):
@@ -208,11 +207,11 @@ def _with_polar_inertia(link, moment):
 
 
 def _with_length(link, length):
-    """Change the length of a uniform beam at constant mass per length."""
+    """Change the length of a beam at constant mean mass per length."""
     beam, share = link.beam, length / link.beam.length
     along = beam.axes[:, 0]
     # inertia of a thin rod; the remainder is that of the sections
-    rod = link.inertial.mass * beam.length**2 / 12 * (np.eye(3) - np.outer(along, along))
+    rod = beam.slender_inertia(link.inertial.mass) * (np.eye(3) - np.outer(along, along))
     centre = link.inertial.centre
     return replace(
         link,

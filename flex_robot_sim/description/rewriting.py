@@ -135,6 +135,12 @@ def edits_of(before: RobotDescription, after: RobotDescription, path: str) -> li
     assert link.inertial is not None
     if link.beam is None or old.beam is None or old.inertial is None:
         return _inertial_edits(link, has_centre=old.inertial is None or word.startswith('centre'))
+    is_varying = old.beam.profile is not None and old.beam.size is None
+    if is_varying and word in (*STIFFNESS_OF.values(), 'stiffness'):
+        raise UsageError(
+            f'{path} cannot be written: the <section> of "{name}" varies. Multiply {word} of all '
+            f'its stations by {_stiffness_ratio(old.beam, link.beam, word):.6g}.'
+        )
     if word in STIFFNESS_OF.values():
         if old.beam.size is not None:
             return _material_edits(before, old, link, word)
@@ -177,6 +183,13 @@ def edits_of(before: RobotDescription, after: RobotDescription, path: str) -> li
         edits.append(Edit(flexible, 'end', _vector_text(link.beam.end)))
         edits += _end_joint_edits(before, after, name)
     return edits
+
+
+def _stiffness_ratio(before, after, word):
+    """Factor by which a stiffness, or all of them, differ from before."""
+    names = STIFFNESS_OF.values() if word == 'stiffness' else (word,)
+    ratios = [getattr(after, name) / getattr(before, name) for name in names]
+    return next(ratio for ratio in ratios if np.isfinite(ratio))
 
 
 def _end_joint_edits(before, after, link):

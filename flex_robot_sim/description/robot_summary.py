@@ -8,8 +8,12 @@ from typing import Any
 from flex_robot_sim.description.joint_types import JOINT_TYPES
 from flex_robot_sim.description.robot import RobotDescription
 from flex_robot_sim.description.sensor_summary import sensor_lines
+from flex_robot_sim.elastic.beam import NO_LOAD
+from flex_robot_sim.elastic.discretise import directions
 from flex_robot_sim.elastic.eigenmodes import first_bending_frequency, first_wave_frequency
-from flex_robot_sim.elastic.section import DIRECTIONS
+from flex_robot_sim.elastic.section import DIRECTIONS, Section
+from flex_robot_sim.elastic.section_profile import PROFILE_QUANTITIES
+from flex_robot_sim.elastic.varying_shapes import first_frequency
 from flex_robot_sim.util.exceptions import plain
 
 _UNITS = {'length': 'm', 'mass': 'kg', 'EIy': 'N m2', 'EIz': 'N m2', 'GJ': 'N m2', 'EA': 'N'}
@@ -98,6 +102,9 @@ def _beam(link):
         'modes': dict(beam.coordinates),
         'segments': beam.segments,
         'boundary': beam.boundary,
+        'kGAy': _number(beam.kGAy),
+        'kGAz': _number(beam.kGAz),
+        'sections': _stations(beam),
         'damping_ratio': beam.damping_ratio,
         'damping_time': beam.damping_time,
         'sensors': [
@@ -113,10 +120,42 @@ def _first_frequency(beam, direction):
     inertia = beam.section_inertia[0] if direction == 'torsion' else beam.mass_per_length
     if math.isnan(stiffness) or inertia == 0:
         return None
+    if beam.profile is not None or beam.can_shear:
+        return _first_varying_frequency(beam, direction)
     frequency = (
         first_bending_frequency if direction.startswith('bending') else first_wave_frequency
     )
     return frequency(beam.length, stiffness, inertia)
+
+
+def _first_varying_frequency(beam, direction):
+    section = Section(
+        beam.mass_per_length,
+        beam.section_inertia,
+        *(getattr(beam, name) for name in ('EIy', 'EIz', 'GJ', 'EA', 'kGAy', 'kGAz')),
+    )
+    by_name = {one.name: one for one in directions(section, NO_LOAD, beam.profile)}
+    return first_frequency(by_name[direction], beam.length)
+
+
+def _stations(beam):
+    """Values of a varying section at both ends of each of its pieces; [] if it is uniform."""
+    if beam.profile is None:
+        return []
+    rows = []
+    for piece, ends in enumerate(zip(beam.profile.breaks[:-1], beam.profile.breaks[1:])):
+        for at, factors in zip(ends, beam.profile.piece_ends(piece)):
+            by_name = dict(zip(PROFILE_QUANTITIES, factors))
+            rows.append(
+                {
+                    'at': float(at),
+                    **{
+                        name: _number(getattr(beam, name) * by_name[name])
+                        for name in ('EIy', 'EIz', 'GJ', 'EA', 'mass_per_length')
+                    },
+                }
+            )
+    return [row for row, previous in zip(rows, [None, *rows]) if row != previous]
 
 
 def _joint(joint):
@@ -228,6 +267,16 @@ def _beam_text(name, beam):
         f'{key} {beam[key]:.4g} {unit}' for key, unit in _UNITS.items() if beam[key] is not None
     )
     yield f'  {name}: {values}'
+    for row in beam['sections']:
+        values = ', '.join(
+            f'{key} {row[key]:.4g} {unit}'
+            for key, unit in (*list(_UNITS.items())[2:], ('mass_per_length', 'kg/m'))
+            if row[key] is not None
+        )
+        yield f'    section at {row["at"]:g}: {values}'
+    if beam['kGAy'] is not None or beam['kGAz'] is not None:
+        shear = ', '.join(f'{key} {beam[key]:.4g} N' for key in ('kGAy', 'kGAz') if beam[key])
+        yield f'    the section shears: {shear}'
     frequencies = ', '.join(
         f'{direction} {frequency:.4g} Hz'
         for direction, frequency in beam['first_clamped_frequency'].items()

@@ -48,11 +48,18 @@ def link_element(name: str, parts: Iterable[Element]) -> Element:
 
 
 def flexible_element(
-    tag: str, attributes: Mapping[str, str], parts: Mapping[str, Mapping[str, str]]
+    tag: str,
+    attributes: Mapping[str, str],
+    parts: Mapping[str, Mapping[str, str]],
+    repeated: Iterable[tuple[str, Mapping[str, str]]] = (),
 ) -> Element:
-    """Return a <link> or a <joint> of <flexibility>; `parts`: {tag: attributes}."""
+    """
+    Return a <link> or a <joint> of <flexibility>.
+
+    :param parts: {tag: attributes}; repeated: pairs of the same, before them.
+    """
     element = Element(tag, dict(attributes))
-    for name, values in parts.items():
+    for name, values in (*repeated, *parts.items()):
         if values:
             add_element(element, name, **values)
     return element

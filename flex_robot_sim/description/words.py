@@ -83,6 +83,16 @@ _BOUNDARY = Attribute(
 )
 
 
+_AT = _number(
+    '',
+    None,
+    'where this section is, as a share of the length of the beam. Give several, from 0 to 1: '
+    'values are linear in between, and two at one place are a step. Absent: a uniform beam',
+    at_least=0.0,
+    at_most=1.0,
+)
+
+
 def _coordinates(direction, default, stiffness, words=()):
     return Attribute(
         'modes',
@@ -150,6 +160,15 @@ FLEXIBILITY = {
             'EIz': _positive('N m2', None, 'bending stiffness about z: resists bending_y'),
             'GJ': _positive('N m2', None, 'torsional stiffness'),
             'EA': _positive('N', None, 'stiffness against stretch'),
+            'kGAy': _positive('N', None, 'shear stiffness along y; absent: rigid in shear'),
+            'kGAz': _positive('N', None, 'shear stiffness along z; absent: rigid in shear'),
+            'at': _AT,
+            'mass_per_length': _positive(
+                'kg/m',
+                None,
+                'with `at`: distributes the mass of the <inertial> in this proportion; absent: '
+                'evenly',
+            ),
         },
     ),
     'rectangle': Element(
@@ -157,6 +176,7 @@ FLEXIBILITY = {
         {
             'width': _positive('m', REQUIRED, "size along the section's y axis"),
             'height': _positive('m', REQUIRED, "size along the section's z axis"),
+            'at': _AT,
         },
     ),
     'tube': Element(
@@ -164,9 +184,12 @@ FLEXIBILITY = {
         {
             'outer': _positive('m', REQUIRED, 'outer diameter'),
             'wall': _positive('m', REQUIRED, 'wall thickness, below half the outer diameter'),
+            'at': _AT,
         },
     ),
-    'rod': Element('a round solid section', {'diameter': _positive('m', REQUIRED, 'diameter')}),
+    'rod': Element(
+        'a round solid section', {'diameter': _positive('m', REQUIRED, 'diameter'), 'at': _AT}
+    ),
     'material': Element(
         'material of `<rectangle>`, `<tube>` or `<rod>`',
         {
@@ -175,6 +198,14 @@ FLEXIBILITY = {
                 'Pa', None, 'shear modulus; needed where the beam has coordinates of torsion'
             ),
             'density': _positive('kg/m3', None, 'checks the mass in `<inertial>` to 1 %'),
+            'shear_factor': _number(
+                '',
+                None,
+                'shear correction factor k: sections shear with the stiffness k G A; absent: '
+                'rigid in shear',
+                above=0.0,
+                at_most=1.0,
+            ),
         },
     ),
     'modes': Element(

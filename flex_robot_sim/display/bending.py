@@ -124,9 +124,10 @@ class BendingShape:
         self._round = np.empty(k, bool)
         for row in self.links:
             section, length = sections[row.link], arm.description.beam(row.link).length
-            self._size[row.pieces], self._round[row.pieces] = section.size, section.is_round
+            sizes = section.sizes(_shares(arm, row.link, middles, row.pieces))
+            self._size[row.pieces], self._round[row.pieces] = sizes, section.is_round
             self._lever[row.pieces] = (
-                np.array(section.size) / 2 / max(full_scale, MIN_FULL_SCALE)
+                sizes / 2 / max(full_scale, MIN_FULL_SCALE)
                 if full_scale and section.is_known
                 else length / (3 * FULL_COLOUR_DEFLECTION)
             )
@@ -200,6 +201,16 @@ class BendingShape:
         """Bending over full scale; at a corner of a box the two planes add."""
         parts = np.abs(curvature) * self._lever
         return np.where(self._round, np.hypot(parts[:, 0], parts[:, 1]), parts.sum(axis=1))
+
+
+def _shares(arm, link, stations, rows):
+    """Shares of the length of a link at some of the stations, (k,)."""
+    bodies = arm.segments[link]
+    x = [
+        bodies.index(body) * arm.beams[body].length + x
+        for body, x in zip(stations.body[rows], stations.x[rows])
+    ]
+    return np.array(x) / arm.length(link)
 
 
 def _frames(x, R, turn):

@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike
 
 from flex_robot_sim.elastic.quadrature import gauss_stations, integrals_by_piece, integrals_up_to
 from flex_robot_sim.elastic.section import DIRECTIONS, Section
+from flex_robot_sim.elastic.section_profile import SectionProfile
 from flex_robot_sim.elastic.shapes import Shapes
 from flex_robot_sim.util.read_only import make_read_only, read_only
 from flex_robot_sim.util.summary import SummaryRows, counted, listed, summarized
@@ -63,6 +64,7 @@ class Beam:
     weights: np.ndarray  # (g,)         their weights                [m]
     shapes: dict[str, Shapes]  # by direction; rigid directions are left out
     is_segment: bool = False  # one of several segments of a link
+    profile: SectionProfile | None = None  # factors of the section; None: uniform
 
     def __post_init__(self) -> None:
         make_read_only((self.section, self.stiffness, self.stations, self.weights))
@@ -194,25 +196,49 @@ class Beam:
         return slice(start, start)
 
     @cached_property
+    def station_mass(self) -> np.ndarray:
+        """Mass of each Gauss station, (g,) [kg]."""
+        mass = self.section.mass_per_length * self.weights
+        if self.profile is not None:
+            mass = mass * self.profile.factor('mass_per_length', self.stations / self.length)
+        return read_only(mass)
+
+    @cached_property
+    def section_moments(self) -> np.ndarray:
+        """Inertia of all sections about their own axes, (3,) [kg m2]."""
+        moments = self.section.inertia * self.length
+        return moments if self.profile is None else moments * self.profile.moments[0, 1:4]
+
+    @cached_property
     def modal_mass(self) -> np.ndarray:
         """Mass matrix of the coordinates for a beam clamped at its root and undeformed, (n, n)."""
-        dm, J = self.section.mass_per_length * self.weights, self.section.inertia
-        return read_only(
-            np.einsum('g,gai,gaj->ij', dm, self.Phi, self.Phi, optimize=True)
-            + np.einsum('g,a,gai,gaj->ij', self.weights, J, self.Theta, self.Theta, optimize=True)
-        )
+        J, Phi, Theta = self.section.inertia, self.Phi, self.Theta
+        translation = np.einsum('g,gai,gaj->ij', self.station_mass, Phi, Phi, optimize=True)
+        if self.profile is None:
+            rotation = np.einsum('g,a,gai,gaj->ij', self.weights, J, Theta, Theta, optimize=True)
+        else:
+            rotation = np.einsum('ga,gai,gaj->ij', self._station_inertia, Theta, Theta)
+        return read_only(translation + rotation)
 
     @cached_property
     def rotary(self) -> np.ndarray:
         """Integral of J Theta: angular momentum of the rotating sections per rate, (3, n)."""
+        if self.profile is not None:
+            return read_only(np.einsum('ga,gai->ai', self._station_inertia, self.Theta))
         return read_only(self.section.inertia[:, None] * np.tensordot(self.weights, self.Theta, 1))
+
+    @property
+    def _station_inertia(self):
+        """Inertia of each Gauss station about its own axes where the section varies, (g, 3)."""
+        factors = self.profile.factors(self.stations / self.length)[:, 1:4]
+        return self.weights[:, None] * self.section.inertia * factors
 
     def _summary(self) -> tuple[str, SummaryRows]:
         section = self.section
         return f'Beam of {self.length:.4g} m: {counted(self.size, "coordinate")}', [
             ('coordinates', listed(self.names)),
             (
-                'section',
+                'section' if self.profile is None else 'section, varying',
                 f'{section.mass_per_length:.4g} kg/m, EIy {section.EIy:.4g} N m2, EIz '
                 f'{section.EIz:.4g} N m2, GJ {section.GJ:.4g} N m2, EA {section.EA:.4g} N',
             ),

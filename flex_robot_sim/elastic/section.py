@@ -7,7 +7,7 @@ constant of the rectangle is that of S. P. Timoshenko & J. N. Goodier, Theory of
 (1970), 109.
 """
 
-from math import exp, pi
+from math import exp, inf, pi
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +19,7 @@ ZETA_5 = 1.0369277551433699  # sum over n of 1/n^5, by Riemann
 
 
 class Section(NamedTuple):
-    """A uniform cross-section; x runs along the beam, y and z are principal axes."""
+    """A cross-section; x runs along the beam, y and z are principal axes."""
 
     mass_per_length: float  # [kg/m]
     inertia: np.ndarray  # (3,)  about x, y, z, per length               [kg m]
@@ -27,6 +27,8 @@ class Section(NamedTuple):
     EIz: float  # bending stiffness about z: resists bending_y  [N m2]
     GJ: float  # torsional stiffness                           [N m2]
     EA: float  # axial stiffness                               [N]
+    kGAy: float = inf  # shear stiffness along y; inf: rigid in shear  [N]
+    kGAz: float = inf  # shear stiffness along z                       [N]
 
 
 class Outline(NamedTuple):

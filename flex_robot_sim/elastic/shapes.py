@@ -9,7 +9,7 @@ every shape starts into the positive direction.
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from math import perm
+from math import inf, perm
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 
 from flex_robot_sim.elastic.eigenmodes import bending_modes, bending_roots, rod_modes, rod_roots
 from flex_robot_sim.elastic.quadrature import gauss_stations
+from flex_robot_sim.elastic.section_profile import SectionProfile
 from flex_robot_sim.util.eigenproblem import eigh
 from flex_robot_sim.util.read_only import make_read_only
 
@@ -26,6 +27,17 @@ RELATIVE_ROUNDING = 1e-12  # of a position on the beam, relative to its length
 BASIS_CACHE_SIZE = 16  # bases of polynomials and free modes, per beam length
 VALUES_CACHE_SIZE = 32  # sets of stations per basis
 MAX_CACHED_VALUES = 4096  # of a basis at a set of stations
+
+
+_PROFILE_NAMES = {
+    name: dict(zip(('stiffness', 'inertia', 'rotary', 'shear'), quantities))
+    for name, quantities in {
+        'bending_y': ('EIz', 'mass_per_length', 'inertia_z', 'kGAy'),
+        'bending_z': ('EIy', 'mass_per_length', 'inertia_y', 'kGAz'),
+        'torsion': ('GJ', 'inertia_x'),
+        'stretch': ('EA', 'mass_per_length'),
+    }.items()
+}
 
 
 class Direction(NamedTuple):
@@ -38,11 +50,27 @@ class Direction(NamedTuple):
     rotary: float  # rho Iz or rho Iy for bending, else 0              [kg m]
     load: np.ndarray  # (strain_order, strain_order) inertia of the body at the end, for
     #                         the displacement and slope there                  [kg, kg m, kg m2]
+    shear: float = inf  # kGA in bending; inf: rigid                     [N]
+    profile: SectionProfile | None = None  # of a varying section; None: uniform
+
+    def factor(self, quantity: str, share: np.ndarray) -> np.ndarray | float:
+        """Factor of 'stiffness', 'inertia', 'rotary' or 'shear' at shares (k,) of the length."""
+        if self.profile is None:
+            return 1.0
+        return self.profile.factor(_PROFILE_NAMES[self.name][quantity], share)
+
+    def breaks(self, length: float) -> np.ndarray:
+        """Ends of the pieces with a smooth section, from 0 to the length of the beam [m]."""
+        return length * (np.array([0.0, 1.0]) if self.profile is None else self.profile.breaks)
 
 
 @dataclass(frozen=True, eq=False)
 class Shapes:
-    """Shapes of one direction: `basis(x, order) @ mix` is the derivative of that order."""
+    """
+    Shapes of one direction: `basis(x, order) @ mix` is the derivative of that order.
+
+    Where sections shear, order 1 is the turn of the section and order 2 its curvature.
+    """
 
     basis: Callable[[ArrayLike, int], Matrix]  # stations (k,) and order -> (k, m), smooth
     #                         between the breaks
@@ -65,7 +93,17 @@ class Shapes:
 
     def slopes(self, x: ArrayLike) -> Matrix:
         """First derivative at stations x (k,), as rows (k, 1, n)."""
-        return self.at(x, 1)[:, None]
+        slopes = self.at(x, 1)
+        return (slopes + self.shear(x) if self.has_shear else slopes)[:, None]
+
+    @property
+    def has_shear(self) -> bool:
+        """Whether the slope of the axis differs from the turn of the section."""
+        return getattr(self.basis, 'has_shear', False)
+
+    def shear(self, x: ArrayLike) -> Matrix:
+        """Shear strain of the shapes at stations x (k,), (k, n)."""
+        return self.basis.shear(x) @ self.mix  # type: ignore[attr-defined]
 
 
 def assumed_shapes(direction: Direction, length: float, count: int, boundary: str) -> Shapes:
@@ -110,7 +148,11 @@ def natural_shapes(shapes: Shapes, direction: Direction, count: int) -> Shapes:
 
 def matrices(shapes: Shapes, direction: Direction) -> tuple[Matrix, Matrix]:
     """Return stiffness and inertia matrices (n, n), including the body at the end."""
-    x, weights = gauss_stations(shapes.breaks, shapes.stations)
+    length = shapes.breaks[-1]
+    breaks = shapes.breaks
+    if direction.profile is not None:
+        breaks = np.union1d(breaks, direction.breaks(length))
+    x, weights = gauss_stations(breaks, shapes.stations)
     end = [shapes.at(shapes.breaks[-1:], order) for order in range(direction.strain_order)]
     if _is_sparse(end[0]):
         from scipy.sparse import vstack  # imported late: slow, rarely needed
@@ -119,11 +161,19 @@ def matrices(shapes: Shapes, direction: Direction) -> tuple[Matrix, Matrix]:
     else:
         end = np.concatenate(end)
     shape, slope, strain = (
-        _weighted_products(shapes.at(x, order), weights)
-        for order in (0, 1, direction.strain_order)
+        _weighted_products(shapes.at(x, order), weights * direction.factor(quantity, x / length))
+        for order, quantity in (
+            (0, 'inertia'),
+            (1, 'rotary' if direction.strain_order == 2 else 'inertia'),
+            (direction.strain_order, 'stiffness'),
+        )
     )
+    stiffness = direction.stiffness * strain
+    if shapes.has_shear:
+        shear_weights = weights * direction.factor('shear', x / length)
+        stiffness += direction.shear * _weighted_products(shapes.shear(x), shear_weights)
     return (
-        direction.stiffness * strain,
+        stiffness,
         direction.inertia * shape + direction.rotary * slope + end.T @ direction.load @ end,
     )
 

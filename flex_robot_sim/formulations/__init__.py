@@ -67,6 +67,13 @@ def make(name: str, arm: ArmModel, **options: Any) -> Formulation:
 
     module = _module(name)
     refuse_closed_loops(arm)
+    for link in arm.segments:
+        beam = arm.description.beam(link)
+        if beam.profile is not None or beam.can_shear:
+            raise SettingError(
+                f'formulation {name!r} has uniform beams that do not shear, and the section of '
+                f'link "{link}" {"shears" if beam.profile is None else "varies"}: use Simulation'
+            )
     return module.make(arm, **options)
 
 

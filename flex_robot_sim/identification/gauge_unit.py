@@ -73,7 +73,6 @@ def _distance(description, name):
     """Return the distance of the surface from the neutral axis [m]; None if it is unknown."""
     link, _, sensor_name = name.partition('/')
     beam = description.beam(link)
-    if beam.size is None:
-        return None
-    plane = next(sensor.plane for sensor in beam.sensors if sensor.name == sensor_name)
-    return 0.5 * beam.size[PLANES.index(plane)]
+    sensor = next(sensor for sensor in beam.sensors if sensor.name == sensor_name)
+    size = beam.size_at((sensor.start + sensor.end) / (2 * beam.length))
+    return None if size is None else 0.5 * size[PLANES.index(sensor.plane)]

@@ -36,7 +36,7 @@ from flex_robot_sim.util.summary import SummaryRows, counted, listed, summarized
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
-    from flex_robot_sim.description.geometry import Material, SectionStiffness, Shape, SolidSection
+    from flex_robot_sim.description.geometry import BeamSections, Material, Shape
     from flex_robot_sim.description.robot import RobotDescription
     from flex_robot_sim.model.arm_model import ArmModel
 
@@ -114,7 +114,7 @@ class ArmBuilder(SensorBuilder, ConstraintBuilder):
         self,
         name: str,
         *,
-        section: SolidSection | SectionStiffness,
+        section: BeamSections,
         material: str | Material | None = None,
         length: float | None = None,
         end: ArrayLike | None = None,
@@ -132,10 +132,11 @@ class ArmBuilder(SensorBuilder, ConstraintBuilder):
         damping_time: float | None = None,
     ) -> ArmBuilder:
         """
-        Add a flexible link: a uniform elastic beam from the origin of the link to its end.
+        Add a flexible link: a straight elastic beam from the origin of the link to its end.
 
         :param name: of the link.
-        :param section: Rectangle, Tube or Rod, with a material; or SectionStiffness, with a mass.
+        :param section: Rectangle, Tube or Rod, with a material; or SectionStiffness, with a mass;
+            or pairs (at, section) from at = 0 to 1, shares of the length, linear in between.
         :param material: 'aluminium', 'steel', 'titanium' with typical values, or a Material.
         :param length: along the x axis of the link [m]; or `end`: far end in any direction,
             in the link frame (3,) [m].

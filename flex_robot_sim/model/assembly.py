@@ -217,7 +217,11 @@ class _Assembly:
         )
         stiffness = {key: np.nan_to_num(getattr(beam, key)) for key in ('EA', 'EIy', 'EIz', 'GJ')}
         section = Section(
-            mass_per_length=beam.mass_per_length, inertia=beam.section_inertia, **stiffness
+            mass_per_length=beam.mass_per_length,
+            inertia=beam.section_inertia,
+            kGAy=beam.kGAy,
+            kGAz=beam.kGAz,
+            **stiffness,
         )
         pieces = cut_beam(
             beam.length,
@@ -227,6 +231,7 @@ class _Assembly:
             beam.elements,
             beam.boundary,
             load,
+            beam.profile,
         )
         for row, piece in zip(bodies, pieces):
             self.row['beam'][row] = piece
@@ -414,12 +419,8 @@ def _points(beam, n, width, coupling):
         H[:, : band.shape[1], : band.shape[2]] = band
     # every coordinate displaces a point along one axis only
     return reduced_points(
-        MassPoints(
-            beam.section.mass_per_length * beam.weights,
-            beam.stations,
-            _padded(beam.Phi.sum(axis=1), n),
-            H,
-        )
+        MassPoints(beam.station_mass, beam.stations, _padded(beam.Phi.sum(axis=1), n), H),
+        always=beam.profile is not None,
     )
 
 
@@ -442,7 +443,7 @@ def _inertia(inertial, R, p):
 def _rotary(beam):
     """Inertia (6, 6) of the sections of a beam about their own axes."""
     matrix = np.zeros((6, 6))
-    matrix[range(3), range(3)] = beam.section.inertia * beam.length
+    matrix[range(3), range(3)] = beam.section_moments
     return matrix
 
 

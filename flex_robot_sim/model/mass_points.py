@@ -28,20 +28,26 @@ class MassPoints(NamedTuple):
     H: np.ndarray  # (g, n, b)  shortening
 
 
-def reduced_points(points: MassPoints) -> MassPoints:
-    """Return the smallest set of MassPoints with the same sums."""
+def reduced_points(points: MassPoints, always: bool = False) -> MassPoints:
+    """
+    Return the smallest set of MassPoints with the same sums.
+
+    :param always: whether to reduce more points, too, if they have fewer fields.
+    """
     count, mass = len(points.mass), points.mass.sum()
-    if not 0 < count <= MAX_REDUCIBLE_POINTS or not mass > 0:
+    fields = 2 + points.shape.shape[1] + points.H[0].size if count else 0
+    is_small = count <= MAX_REDUCIBLE_POINTS or (always and fields < count)
+    if not count or not is_small or not mass > 0:
         return points
-    fields = (
+    values = (
         np.hstack(
             [np.ones((count, 1)), points.x[:, None], points.shape, points.H.reshape(count, -1)]
         )
         * np.sqrt(points.mass)[:, None]
     )
-    norms = np.linalg.norm(fields, axis=0)
+    norms = np.linalg.norm(values, axis=0)
     norms[norms == 0.0] = 1.0
-    _, singular_values, directions = np.linalg.svd(fields / norms, full_matrices=False)
+    _, singular_values, directions = np.linalg.svd(values / norms, full_matrices=False)
     rank = int((singular_values > MIN_SINGULAR_VALUE * singular_values[0]).sum())
     if rank == count:
         return points

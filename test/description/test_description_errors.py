@@ -288,6 +288,44 @@ MISTAKES = {
     '4: joint "hinge" has no <child>. Add <child link="..."/>.': robot(
         link(), joint().replace('<child link="arm"/>', '')
     ),
+    # sections that vary
+    '5: a <section> of "arm" has no at, and others have one. Give at="0" to the first, at="1" to '
+    'the last, and a share of the length between.': in_beam(
+        '<section at="0" EIy="1" EIz="1" GJ="1"/><section EIy="1" EIz="1" GJ="1"/>'
+    ),
+    '5: the section of "arm" is given from 0 to 0.5 of its length. Give the section at="0" and '
+    'at="1", and between them where it changes.': in_beam(
+        f'<rod at="0" diameter="0.01"/><rod at="0.5" diameter="0.01"/>{STEEL}'
+    ),
+    '5: the <rod> of "arm" at 0 follows that at 1. Give them in the order from the root to the '
+    'tip.': in_beam(f'<rod at="1" diameter="0.01"/><rod at="0" diameter="0.02"/>{STEEL}'),
+    '5: "arm" has two sections at its tip. Keep one of them: a step lies between the ends.': (
+        in_beam(
+            '<rod at="0" diameter="0.01"/><rod at="1" diameter="0.01"/>'
+            f'<rod at="1" diameter="0.02"/>{STEEL}'
+        )
+    ),
+    '5: "arm" has three sections at 0.5. Keep two for a step.': in_beam(
+        '<rod at="0" diameter="0.01"/>'
+        + 3 * '<rod at="0.5" diameter="0.01"/>'
+        + f'<rod at="1" diameter="0.01"/>{STEEL}'
+    ),
+    '5: at = 1.5 must be <= 1. Give at: where this section is, as a share of the length of the '
+    'beam. Give several, from 0 to 1: values are linear in between, and two at one place are a '
+    'step. Absent: a uniform beam.': in_beam(f'<rod at="1.5" diameter="0.01"/>{STEEL}'),
+    '5: the <section> of "arm" at 1 has no GJ, and others have one. Give GJ at every station, or '
+    'at none.': in_beam(
+        '<section at="0" EIy="1" EIz="1" GJ="1"/><section at="1" EIy="1" EIz="1"/>'
+    ),
+    '5: the uniform <section> of "arm" has a mass_per_length. Remove it: the mass of the '
+    '<inertial> is evenly distributed.': in_beam('<section EIy="1" EIz="1" mass_per_length="1"/>'),
+    '5: the <material> of "arm" has a shear_factor and no G. Give its shear modulus G [Pa].': (
+        in_beam('<rod diameter="0.01"/><material E="2e11" shear_factor="0.9"/>')
+    ),
+    '5: flexible link "arm" has finite elements and a section that shears. Describe it by '
+    '<modes>, or remove its kGAy, kGAz or shear_factor.': in_beam(
+        '<section EIy="1" EIz="1" GJ="1" kGAy="9"/><elements count="2"/>'
+    ),
     # bodies
     '3: link "arm" has the mass -1 kg. Give a mass above 0 [kg].': robot(link(mass=-1.0), joint()),
     '3: link "boom" has the mass -1 kg. Give a mass above 0 [kg].': robot(

@@ -32,6 +32,7 @@ NAMES = [
     'single_link',
     'spin_up_8m',
     'stewart',
+    'tapered_boom',
     'two_link',
 ]
 
@@ -50,7 +51,7 @@ def read_numbers(name, link, element):
     return None if found is None else {k: float(value) for k, value in found.attrib.items()}
 
 
-def test_there_are_fifteen_robots():
+def test_there_are_sixteen_robots():
     assert sorted(path.stem for path in FOLDER.glob('*.urdf')) == NAMES
 
 
