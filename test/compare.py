@@ -13,12 +13,15 @@ from flex_robot_sim.model.assembly import build_arm
 
 GRAVITY = (3.0, -5.0, 7.0)  # not aligned with any axis
 WEIGHTLESS = (0.0, 0.0, 0.0)
-CASES = [0, 1, 2, 3, 4, 5, 'every']
+CASES = ['varying', 0, 1, 2, 3, 4, 5, 'every']
 COUPLINGS = ('shortening', 'zero_order')
 
 
 def robot_text(case, **options):
-    """Return the random tree of a seed, or the tree with every feature."""
+    """Return the random tree of a seed, or the tree with varying sections or every feature."""
+    if case == 'varying':
+        kinds, joints = ('varying', 'varying', 'rigid'), ('revolute', 'prismatic', 'continuous')
+        return random_robot(6, 4, kinds=kinds, joints=joints, **options)
     return every_feature(**options) if case == 'every' else random_robot(case, 5, **options)
 
 

@@ -12,7 +12,8 @@ def random_robot(seed, links=6, kinds=ALL, joints=JOINTS, damping=False, gears=T
     """
     Return a random tree as URDF.
 
-    :param kinds: of links; all but 'rigid' are flexible, 'segments' have modes in two segments.
+    :param kinds: of links; all but 'rigid' are flexible, 'segments' have modes in two segments,
+        and the section of 'varying' ones tapers and steps.
     :param joints: kinds of joints; :param damping: whether links, gears and joints lose energy.
     :param gears: whether some joints have a rotor, and some of these a flexible gear.
     """
@@ -181,6 +182,7 @@ def _beam(rng, name, kind, end, damping):
         tuple(float(x) for x in np.diag(inertia)),
         (float(inertia[0, 1]), float(inertia[0, 2]), float(inertia[1, 2])),
     )
+    segments = rng.integers(1, 3) if kind == 'varying' else 1 + (kind == 'segments')
     counts = rng.integers(1, 4), rng.integers(0, 3), rng.integers(0, 3), rng.integers(0, 2)
     if kind == 'elements':
         shape = (
@@ -192,14 +194,27 @@ def _beam(rng, name, kind, end, damping):
         shape = (
             f'<modes bending_y="{counts[0]}" bending_z="{counts[1]}" torsion="{counts[2]}" '
             f'stretch="{counts[3]}" boundary="{boundary}" '
-            f'segments="{2 if kind == "segments" else 1}"/>'
+            f'segments="{segments}"/>'
         )
-    EIy, EIz, GJ, EA = rng.uniform(0.5, 2.0, 4) * [100.0, 300.0, 80.0, 1e5]
+    values = rng.uniform(0.5, 2.0, 4) * [100.0, 300.0, 80.0, 1e5]
+    sections = _section(values)
+    if kind == 'varying':
+        step, values = rng.uniform(0.2, 0.8), [*values, mass / length]
+        sections = ''.join(
+            _section(rng.uniform(0.6, 1.6, 5) * values, at) for at in (0.0, step, step, 1.0)
+        )
     loss = '<damping ratio="0.02"/>' if damping else ''
     return text, (
         f'<link name="{name}" end="{_numbers(end)}" y_axis="{_numbers(y_axis)}">'
-        f'<section EIy="{EIy}" EIz="{EIz}" GJ="{GJ}" EA="{EA}"/>{shape}{loss}</link>'
+        f'{sections}{shape}{loss}</link>'
     )
+
+
+def _section(values, at=None):
+    """Return a <section>; with `at`, the last of the values is a mass per length."""
+    names = ('EIy', 'EIz', 'GJ', 'EA', 'mass_per_length')
+    text = ' '.join(f'{name}="{value}"' for name, value in zip(names, values))
+    return f'<section {text}/>' if at is None else f'<section at="{at}" {text}/>'
 
 
 def _joint(rng, name, kind, carrier, child, end, damping):

@@ -7,6 +7,7 @@ of positions, hence exact; only derivatives of the kinetic energy are finite dif
 """
 
 import functools
+from xml.etree import ElementTree
 
 import numpy as np
 
@@ -63,20 +64,28 @@ def along(function, step=1e-3):
 class Piece:
     """One segment of a flexible link: its shapes, and a dense quadrature over it."""
 
-    def __init__(self, beam, link, columns, shortens):
+    def __init__(self, beam, link, columns, shortens, start=0.0, sections=()):
         self.beam, self.data, self.columns, self.shortens = beam, link.beam, columns, shortens
         self.length = link.beam.length / link.beam.segments
         self.breaks = np.linspace(0.0, self.length, max(link.beam.elements, 1) + 1)
+        places = np.array([at * link.beam.length - start for at, _ in sections])
+        inside = (places > 0.0) & (places < self.length)
+        self.breaks = np.union1d(self.breaks, places[inside])
         self.x, self.weights = gauss(self.breaks)
         self.Phi, self.Theta = beam.shape(self.x), beam.turn(self.x)
         self.strain = beam.strain(self.x)
-        self.stiffness = np.nan_to_num([self.data.EA, self.data.GJ, self.data.EIy, self.data.EIz])
+        stiffness = np.nan_to_num([self.data.EA, self.data.GJ, self.data.EIy, self.data.EIz])
+        self.stiffness = np.tile(stiffness, (len(self.x), 1))
+        mass = np.ones(len(self.x))
+        if sections:
+            share = (start + self.x) / link.beam.length
+            self.stiffness, mass = sections_at(sections, share)
         # not all at once: the stations for 30 elements would take a gigabyte
         self.H = np.concatenate(
             [self.shortening(x) for x in np.split(self.x, range(POINTS, len(self.x), POINTS))]
         )
-        self.mass = self.data.mass_per_length * self.weights
-        self.inertia = self.weights[:, None, None] * np.diag(self.data.section_inertia)
+        self.mass = self.data.mass_per_length * self.weights * mass
+        self.inertia = (self.weights * mass)[:, None, None] * np.diag(self.data.section_inertia)
         self.stations = {}
         self.is_set_back = shortens and link.beam.segments > 1
 
@@ -124,7 +133,31 @@ class Piece:
 
     def strain_energy(self, q):
         """Integral of the squared strains."""
-        return self.weights @ (self.strain @ q[self.columns]) ** 2 @ self.stiffness / 2
+        strain = (self.strain @ q[self.columns]) ** 2
+        return self.weights @ (strain * self.stiffness).sum(axis=1) / 2
+
+
+def varying_sections(text, link):
+    """Return the <section> with `at` of a link in the text of a URDF: [(at, attributes)]."""
+    found = ElementTree.fromstring(text).findall(f"flexibility/link[@name='{link}']/section[@at]")
+    rows = [{name: float(value) for name, value in one.attrib.items()} for one in found]
+    return [(row['at'], row) for row in rows]
+
+
+def sections_at(sections, share):
+    """Stiffnesses EA, GJ, EIy, EIz (k, 4) and mass over its mean (k,) at shares of the length."""
+    out, integral = np.zeros((len(share), 5)), 0.0
+    for (low, first), (high, last) in zip(sections[:-1], sections[1:]):
+        ends = [
+            [row[name] for name in ('EA', 'GJ', 'EIy', 'EIz', 'mass_per_length')]
+            for row in (first, last)
+        ]
+        integral += (high - low) * (ends[0][4] + ends[1][4]) / 2
+        if high > low:
+            rows = (share > low) & (share < high)
+            part = ((share[rows] - low) / (high - low))[:, None]
+            out[rows] = (1 - part) * ends[0] + part * ends[1]
+    return out[:, :4], out[:, 4] / integral
 
 
 class Reference:
@@ -142,7 +175,12 @@ class Reference:
                     part = f'{link.name}/' + (f'{k + 1}/' if link.beam.segments > 1 else '')
                     columns = [self.names.index(part + name) for name in beam.names]
                     self.pieces[link.name, k] = Piece(
-                        beam, link, columns, arm.coupling == 'shortening'
+                        beam,
+                        link,
+                        columns,
+                        arm.coupling == 'shortening',
+                        k * link.beam.length / link.beam.segments,
+                        varying_sections(arm.description.text, link.name),
                     )
 
     def place(self, q):
@@ -268,7 +306,7 @@ class Reference:
         for key, piece in self.pieces.items():
             R, p = roots[key]
             axis = piece.axis(q) @ R.T + p
-            total -= piece.data.mass_per_length * piece.weights @ (axis @ self.gravity)
+            total -= piece.mass @ (axis @ self.gravity)
         return total
 
     def spring_energy(self, q):

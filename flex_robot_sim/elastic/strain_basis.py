@@ -74,4 +74,4 @@ class StrainBasis:
                 )
                 lever = (x[beyond] - end)[:, None]
                 out[beyond, i] = first if times == 1 else second + lever * first
-        return out.reshape(len(x), -1)
+        return out.reshape(len(x), out.shape[1] * out.shape[2])

@@ -224,6 +224,16 @@ def test_a_profile_of_ones_is_the_uniform_beam(boundary):
     assert varying.section_moments == pytest.approx(uniform.section_moments, rel=1e-12)
 
 
+def test_the_axis_of_a_beam_that_shears_shortens_by_its_slope():
+    section = UNIT._replace(kGAy=20.0)
+    beam = make_beam(LENGTH, section, {'bending_y': 3}, profile=profile(EIz=lambda s: 1 + s))
+    x, weights = np.polynomial.legendre.leggauss(30)
+    x, weights, h = 0.5 * (x + 1), weights / 2, 1e-4
+    slope = (beam.shape(x + h)[:, 1] - beam.shape(x - h)[:, 1]) / (2 * h)
+    assert abs(slope - beam.turn(x)[:, 2]).max() > 0.01
+    assert beam.shortening(1.0) == pytest.approx(slope.T @ (weights[:, None] * slope), rel=1e-6)
+
+
 def test_segments_of_a_beam_have_its_mass_and_their_loads_the_remainder():
     shape = profile(
         (0.0, 0.45, 1.0),

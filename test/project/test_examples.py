@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from node_processes import NodeProcess
 from project_files import ROOT
@@ -92,6 +93,31 @@ def test_payloads(output):
     [[mass, drop, laden, empty]] = output('payloads')
     # mgh of a payload that hangs on springs in a row is at least what one of them gives
     assert (mass, drop > 0.0, laden < empty) == (0.5, True, True)
+
+
+def test_tapered_boom(output):
+    from scipy.integrate import quad
+
+    rows = output('tapered_boom')
+    for row, diameter in zip(rows, (lambda s: 0.16 - 0.08 * s, lambda s: 0.12), strict=True):
+        mass, sag, frequency = row
+
+        def section(s, diameter=diameter):
+            outer = diameter(s)
+            inner = outer - 0.008
+            return np.pi / 4 * (outer**2 - inner**2), np.pi / 64 * (outer**4 - inner**4)
+
+        def moment(s, section=section):
+            """Bending moment of the weight beyond s, and of 20 kg at the tip."""
+            own = quad(lambda t: 2700 * 36 * section(t)[0] * (t - s), s, 1)[0]
+            return 9.81 * (own + 20 * 6 * (1 - s))
+
+        bend = quad(lambda s: moment(s) * 36 * (1 - s) / (7e10 * section(s)[1]), 0, 1)[0]
+        assert mass == pytest.approx(2700 * 6 * quad(lambda s: section(s)[0], 0, 1)[0], abs=1e-3)
+        assert sag == pytest.approx(1e3 * bend, rel=1e-3)
+        # Geiger: 1 to 1.25 times that of a mass on a spring with this sag
+        assert 1.0 < frequency / (np.sqrt(9.81 / (1e-3 * sag)) / (2 * np.pi)) < 1.25
+    assert rows[0][0] == rows[1][0] and rows[0][2] > 1.2 * rows[1][2]
 
 
 def test_own_controller(output):
