@@ -21,7 +21,7 @@ def robot_text(case, **options):
     """Return the random tree of a seed, or the tree with varying sections or every feature."""
     if case == 'varying':
         kinds, joints = ('varying', 'varying', 'rigid'), ('revolute', 'prismatic', 'continuous')
-        return random_robot(6, 4, kinds=kinds, joints=joints, **options)
+        return random_robot(8, 4, kinds=kinds, joints=joints, **options)
     return every_feature(**options) if case == 'every' else random_robot(case, 5, **options)
 
 
