@@ -8,7 +8,7 @@ section may step.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.polynomial import chebyshev
@@ -31,6 +31,8 @@ PROFILE_QUANTITIES = (
 )
 """Quantities of a Section that vary, in the order of the columns."""
 NODES = 12  # of the interpolation in a piece: exact up to degree 11
+CACHE_SIZE = 64  # sets of stations, of all profiles
+MIN_PIECE = 1e-9  # of a part of a beam: shorter pieces at its ends are rounding errors
 MOMENT_STATIONS = NODES  # Gauss stations in a piece, exact for a factor times x^2
 
 
@@ -56,16 +58,7 @@ class SectionProfile:
 
     def factors(self, share: ArrayLike) -> np.ndarray:
         """Return the factors at shares (k,) of the length, (k, 10)."""
-        share = np.atleast_1d(np.asarray(share, float))
-        last = len(self.breaks) - 2
-        piece = np.clip(np.searchsorted(self.breaks, share, side='right') - 1, 0, last)
-        out = np.empty((len(share), len(PROFILE_QUANTITIES)))
-        for i in np.unique(piece):
-            rows = piece == i
-            start, end = self.breaks[i : i + 2]
-            local = 2.0 * (share[rows] - start) / (end - start) - 1.0
-            out[rows] = chebyshev.chebval(local, self.coefficients[i]).T
-        return out
+        return _factors(self, np.atleast_1d(np.asarray(share, float)).tobytes())
 
     def factor(self, quantity: str, share: ArrayLike) -> np.ndarray:
         """Return the factor (k,) of one of PROFILE_QUANTITIES at shares (k,) of the length."""
@@ -77,7 +70,8 @@ class SectionProfile:
 
     def part(self, start: float, end: float) -> 'SectionProfile':
         """Return the profile of the part from `start` to `end`, shares of the length."""
-        inside = self.breaks[(self.breaks > start) & (self.breaks < end)]
+        margin = MIN_PIECE * (end - start)
+        inside = self.breaks[(self.breaks > start + margin) & (self.breaks < end - margin)]
         breaks = np.concatenate([[start], inside, [end]])
         return interpolated_profile(
             (breaks - start) / (end - start),
@@ -92,6 +86,20 @@ class SectionProfile:
         share, weights = gauss_stations(self.breaks, MOMENT_STATIONS)
         factors = self.factors(share)
         return read_only(np.array([(weights * share**power) @ factors for power in range(3)]))
+
+
+@lru_cache(maxsize=CACHE_SIZE)
+def _factors(profile, share):
+    """Return read-only factors of a profile; shares are bytes."""
+    share, breaks = np.frombuffer(share), profile.breaks
+    piece = np.clip(np.searchsorted(breaks, share, side='right') - 1, 0, len(breaks) - 2)
+    out = np.empty((len(share), len(PROFILE_QUANTITIES)))
+    for i in np.unique(piece):
+        rows = piece == i
+        start, end = breaks[i : i + 2]
+        local = 2.0 * (share[rows] - start) / (end - start) - 1.0
+        out[rows] = chebyshev.chebval(local, profile.coefficients[i]).T
+    return read_only(out)
 
 
 def interpolated_profile(

@@ -11,10 +11,15 @@ section steps, while the displacement stays continuous without any condition on 
 """
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import lru_cache
 
 import numpy as np
 from numpy.polynomial import legendre
+
+from flex_robot_sim.util.read_only import read_only
+
+CACHE_SIZE = 128  # sets of stations
+MAX_CACHED_VALUES = 4096  # of a basis at a set of stations
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,28 +55,40 @@ class StrainBasis:
         strain = self._integrals(np.asarray(x, float), 0)
         return np.hstack([np.zeros_like(strain), strain])
 
-    @cached_property
-    def _series(self):
-        """Legendre series of the polynomials, and of their first and second integrals."""
-        eye = np.eye(self.degrees)
-        return [legendre.legint(eye, times, lbnd=-1) if times else eye for times in range(3)]
-
     def _integrals(self, x, times):
         """Strain polynomials integrated `times` times from the root, (k, pieces * degrees)."""
-        out = np.zeros((len(x), len(self.breaks) - 1, self.degrees))
-        last = len(self.breaks) - 2
-        piece = np.clip(np.searchsorted(self.breaks, x, side='right') - 1, 0, last)
-        for i, (start, end) in enumerate(zip(self.breaks[:-1], self.breaks[1:])):
-            half = (end - start) / 2.0
-            inside, beyond = piece == i, piece > i
-            local = (x[inside] - start) / half - 1.0
-            out[inside, i] = half**times * legendre.legval(local, self._series[times]).T
-            if times and beyond.any():
-                # beyond its piece a shape is straight
-                first, second = (
-                    half**n * legendre.legval(1.0, self._series[n]) if n <= times else 0.0
-                    for n in (1, 2)
-                )
-                lever = (x[beyond] - end)[:, None]
-                out[beyond, i] = first if times == 1 else second + lever * first
-        return out.reshape(len(x), out.shape[1] * out.shape[2])
+        is_small = len(x) * (len(self.breaks) - 1) * self.degrees <= MAX_CACHED_VALUES
+        make = _cached_integrals if is_small else _integrals
+        return make(self.breaks.tobytes(), self.degrees, x.tobytes(), times)
+
+
+def _integrals(breaks, degrees, x, times):
+    """Return read-only values of a StrainBasis; breaks and stations are bytes."""
+    breaks, x = np.frombuffer(breaks), np.frombuffer(x)
+    out = np.zeros((len(x), len(breaks) - 1, degrees))
+    piece = np.clip(np.searchsorted(breaks, x, side='right') - 1, 0, len(breaks) - 2)
+    series = _series(degrees)
+    for i, (start, end) in enumerate(zip(breaks[:-1], breaks[1:])):
+        half = (end - start) / 2.0
+        inside, beyond = piece == i, piece > i
+        local = (x[inside] - start) / half - 1.0
+        out[inside, i] = half**times * legendre.legval(local, series[times]).T
+        if times and beyond.any():
+            # beyond its piece a shape is straight
+            first, second = (
+                half**n * legendre.legval(1.0, series[n]) if n <= times else 0.0 for n in (1, 2)
+            )
+            lever = (x[beyond] - end)[:, None]
+            out[beyond, i] = first if times == 1 else second + lever * first
+    return read_only(out.reshape(len(x), out.shape[1] * out.shape[2]))
+
+
+# a fit changes stiffnesses, and evaluates the same stations
+_cached_integrals = lru_cache(maxsize=CACHE_SIZE)(_integrals)
+
+
+@lru_cache(maxsize=16)
+def _series(degrees):
+    """Legendre series of the polynomials, and of their first and second integrals."""
+    eye = np.eye(degrees)
+    return [legendre.legint(eye, times, lbnd=-1) if times else eye for times in range(3)]

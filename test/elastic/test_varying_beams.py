@@ -251,6 +251,14 @@ def test_segments_of_a_beam_have_its_mass_and_their_loads_the_remainder():
         assert piece.profile.factor('EIz', share) == pytest.approx(2 - (k + share) / 3)
 
 
+def test_a_step_at_the_end_of_a_segment_belongs_to_one_of_them():
+    shape = profile((0.0, 0.1 + 0.2, 1.0), EIz=[1.0, 4.0])  # 0.1 + 0.2 > 3 / 10
+    pieces = cut_beam(1.0, UNIT, {'bending_y': 2}, 10, profile=shape)
+    assert [len(piece.profile.breaks) for piece in pieces] == [2] * 10
+    EI = [piece.profile.factor('EIz', 0.5)[0] for piece in pieces]
+    assert EI == pytest.approx([1.0] * 3 + [4.0] * 7)
+
+
 def test_the_slender_moments_are_those_of_the_mass_distribution():
     centre, divisor = slender_moments(profile(mass_per_length=lambda s: 2 * (1 - s)))
     # of a triangle: at a third, and m L^2 / 18
