@@ -34,6 +34,7 @@ NAMES_OF_STATES = {
     7: '5d10d2eb',
     8: '421fb6ec',
     9: '8ad0ec09',
+    10: 'a9376ef0',
 }
 
 POOL = """\
