@@ -113,7 +113,7 @@ FEATURES: dict[str, Callable[[frs.ArmModel], object]] = {
     'controller, default gains': frs.control.design_servo,
     '`Lqr`': lambda arm: frs.feedback.Lqr(arm, _rates(arm)[0]),
     'display in rviz': display_description,
-    'Gymnasium environments': lambda arm: Episodes(arm.description, 'rest_to_rest', 1),
+    'Gymnasium environments': lambda arm: Episodes(arm.description.text, 'rest_to_rest', 1),
 }
 
 

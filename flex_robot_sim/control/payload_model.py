@@ -14,8 +14,6 @@ from flex_robot_sim.model.arguments import checked
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.simulation.loop_timing import LoopTiming, one_period_late
 
-GAINS = ('position', 'velocity')
-
 
 class ControllerModel:
     """An arm with precomputed gains and feed-forward, so that a change at runtime is fast."""
@@ -37,8 +35,11 @@ class ControllerModel:
         """Servo of ControllerSettings, cached; takes seconds. SettingError if unusable."""
         if self._servo is None or self._servo[0] != settings:
             if self.arm.closed_loops:
-                gains = (self.joint_array(settings, f'{one}_gain') for one in GAINS)
-                self._servo = settings, loop_servo(self.arm, *gains, settings.feed_forward)
+                stiffness, damping = (
+                    self.joint_array(settings, name) for name in ('position_gain', 'velocity_gain')
+                )
+                servo = loop_servo(self.arm, stiffness, damping, settings.feed_forward)
+                self._servo = settings, servo
                 return self._servo[1]
             fit = self._fit_for(settings)
             servo = self._without_integral(settings, fit)

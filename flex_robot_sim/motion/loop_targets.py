@@ -23,7 +23,7 @@ def refuse_passive_joints(arm: ArmModel, names: Sequence[str]) -> None:
 
 
 def refuse_open_loops(
-    arm: ArmModel, present: np.ndarray, rows: Sequence[int], positions: np.ndarray
+    arm: ArmModel, present: np.ndarray, rows: Sequence[int] | np.ndarray, positions: np.ndarray
 ) -> None:
     """
     Raise SettingError if a loop does not close at positions (m,) or (points, m) of joints.
