@@ -55,7 +55,9 @@ def tangent(
 def spring_stiffness(model: ArmModel, q: np.ndarray) -> np.ndarray:
     """Return the part of K (n, n) of the springs: all of K without weight and loads."""
     D, K = np.zeros((2, model.size, model.size))
-    add_all_slopes(model.arrays, q, np.zeros(model.size), D, K)
+    with borrowed(model) as scratch:
+        rates = np.zeros(model.size)
+        scratch.call(add_all_slopes, model.arrays, np.ascontiguousarray(q), rates, D, K)
     return K
 
 

@@ -72,14 +72,13 @@ class LinearMoves:
         :param path: function from a move to its path parameter (k,), from 0 to 1.
         :param allowed: distance of the tool that counts as rest [m].
         """
-        rows, pairs = [], []
-        for number, move in enumerate(self.moves):
+        rows = []
+        for move in self.moves:
             share = path(move)
             for case in self._cases:
                 for factor in self._factors:
                     rows.append(_figures(move, share, case, factor, allowed))
-                    pairs.append(number)
-        return summed_figures(rows, pairs)
+        return summed_figures(rows)
 
 
 def _figures(move, share, case, factor, allowed):

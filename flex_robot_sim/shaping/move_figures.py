@@ -27,17 +27,10 @@ class MoveFigures(NamedTuple):
     added_time: float  # by the set points                                                   [s]
 
 
-def summed_figures(rows: Sequence[MoveFigures], pairs: Sequence[int]) -> MoveFigures:
-    """
-    Summarise moves: the worst of each figure, but the mean over pairs of the time to rest.
-
-    :param pairs: start and end of each move, by number (k,). Of the plants that make the same
-        move, the one that rests last counts.
-    """
-    latest: dict[int, float] = {}
-    for row, pair in zip(rows, pairs):
-        latest[pair] = max(latest.get(pair, 0.0), row.rest_time)
+def summed_figures(rows: Sequence[MoveFigures]) -> MoveFigures:
+    """Summarise moves with all plants: the worst of each figure, but the mean time to rest."""
     columns = np.array(rows)
     known = np.where(np.isnan(columns), -np.inf, columns).max(axis=0)
     known[np.isneginf(known)] = np.nan
-    return MoveFigures._make(known.tolist())._replace(rest_time=float(np.mean([*latest.values()])))
+    mean = float(np.mean([row.rest_time for row in rows]))
+    return MoveFigures._make(known.tolist())._replace(rest_time=mean)

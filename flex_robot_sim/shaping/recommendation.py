@@ -9,7 +9,7 @@ rest first is recommended. Small motions about one pose, and recordings, have li
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -131,10 +131,13 @@ def recommend(
         poses = chosen[0] + np.linspace(0.0, 1.0, PATH_POSES)[:, None] * direction
     else:
         poses = poses_within(arm, DEFAULT_POSES)[:DEFAULT_POSES] if chosen is None else chosen
-    cases = cases_of(arm, poses, payloads, gains)
+    excited = _excited(arm, poses, payloads, gains)
+    cases = _strong_cases(excited, mode_table.SHARE)
     if not cases:
         return Recommendation([], [], 0, 0)
-    conditions = cases_of(arm, poses, payloads, gains, direction, WEAK_SHARE)
+    if direction is not None:
+        excited = _excited(arm, poses, payloads, gains, direction)
+    conditions = _strong_cases(excited, WEAK_SHARE)
     moves: LinearMoves | ValidationMoves
     if chosen is not None and len(chosen) == 1:
         moves = LinearMoves(cases, uncertainty, acceleration or DEFAULT_ACCELERATION)
@@ -195,42 +198,40 @@ def _checked_poses(arm, poses, move):
     return chosen
 
 
-def cases_of(
-    arm: ArmModel,
-    poses: Iterable[np.ndarray],
-    payloads: Sequence[tuple | None] = (None,),
-    gains: tuple[ArrayLike, ArrayLike] | None = None,
-    direction: np.ndarray | None = None,
-    share: float = mode_table.SHARE,
-) -> list[ModeCase]:
+def _excited(arm, poses, payloads, gains, direction=None):
     """
-    Return the ModeCases of an arm, with all modes that any of them excites; [] without any.
+    Return the ModeCases of an arm with all its modes.
 
     :param direction: joints (joints,) that move together; None: the one that excites a mode most.
-    :param share: of the largest vibration, that a mode must have in one of the cases.
     """
-    modes, names, indices = [], [], []
+    cases = []
     for payload in payloads:
         loaded_arm = mode_table.loaded(arm, payload)
         for k, pose in enumerate(poses):
-            modes.append(mode_table.excited_modes(loaded_arm, pose, gains, direction))
-            names.append(
-                ' '.join(f'{value:.3g}' for value in pose)
-                + (f', {payload[1]:g} kg at {payload[0]}' if payload else '')
-            )
-            indices.append(k)
-    count = max(1 + max(np.flatnonzero(found.shares >= share), default=-1) for found in modes)
+            name = ' '.join(f'{value:.3g}' for value in pose)
+            name += f', {payload[1]:g} kg at {payload[0]}' if payload else ''
+            found = mode_table.excited_modes(loaded_arm, pose, gains, direction)
+            cases.append(ModeCase(*found, name, k))
+    return cases
+
+
+def _strong_cases(cases, share):
+    """Cases with the modes up to the last that has this share of the largest vibration in any."""
+    count = 0
+    for case in cases:
+        shares = case.sizes / max(case.sizes.max(initial=0.0), 1e-300)
+        count = max(count, 1 + max(np.flatnonzero(shares >= share), default=-1))
     if share < mode_table.SHARE:
         count = min(count, MAX_WEAK_MODES)
-    count = min([count, *(found.frequencies.size for found in modes)])
-    if count:
-        return [
-            ModeCase(
-                found.frequencies[:count], found.ratios[:count], found.sizes[:count], name, index
-            )
-            for found, name, index in zip(modes, names, indices)
-        ]
-    return []
+    count = min([count, *(case.frequencies.size for case in cases)])
+    return [
+        case._replace(
+            frequencies=case.frequencies[:count],
+            ratios=case.ratios[:count],
+            sizes=case.sizes[:count],
+        )
+        for case in cases[: len(cases) if count else 0]
+    ]
 
 
 def following(

@@ -3,10 +3,10 @@ Comparison of input shapers for moves of an arm or of a tool, and a rule that re
 
 A shaper meets the constraint if the tool vibrates by no more than an allowed distance after the
 set points, in every move, with every payload, and with all frequencies off by up to `uncertainty`.
-Of these shapers the rule selects the one whose moves come to rest first. If the unshaped motion
-meets the constraint, no shaper is needed. If no shaper meets it, the rule selects among all of
-them in the same way. Motion profiles of the same duration are rows of the table for comparison;
-the rule does not select them.
+Of these shapers the rule selects the one whose moves come to rest first, in the mean of all moves
+and plants. If the unshaped motion meets the constraint, no shaper is needed. If no shaper meets
+it, the rule selects among all of them in the same way. Motion profiles of the same duration are
+rows of the table for comparison; the rule does not select them.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ EXTRA_UNCERTAINTIES = 0.0, 0.1, 0.2
 MAX_UNCERTAINTY = 0.45
 AIM = 0.8  # of the next design, over the allowed vibration
 NOMINAL_LEFT = 0.02  # of the unshaped vibration, at which designs aim at frequencies without error
-MIN_NOMINAL_SHARE = 0.4  # least such aim, over the allowed vibration
+MIN_NOMINAL_SHARE = 0.3  # least such aim, over the allowed vibration
 MIN_USED_SHARE = 0.75  # of the allowed vibration, at which a design is final
 MIN_TARGET = 0.1  # over the allowed vibration
 ROUNDING = 1.01  # some shapers use the whole allowance
@@ -266,7 +266,7 @@ def _refined(designs_for, candidate_of, moves, uncertainty, allowed) -> list[Sha
                 break
             found.append(candidate)
             used = candidate.figures.left / allowed
-            if MIN_USED_SHARE <= used <= ROUNDING or used == 0.0:
+            if MIN_USED_SHARE <= used <= 1.0 or used == 0.0:
                 break
             target *= float(np.clip(AIM / used, 0.2, 5.0))
             if target < MIN_TARGET * allowed:

@@ -114,6 +114,11 @@ class ValidationMoves:
         else:
             number = max(len(self._pairs), 2 * len(plants))
             self._runs = [(k % len(self._pairs), plants[k % len(plants)]) for k in range(number)]
+        # workspaces and bound functions belong to an arm: each plant is one arm for all moves
+        self._loaded = [loaded(arm, payload) for payload in self._payloads]
+        self._stiffened = lru_cache(maxsize=None)(
+            lambda row, error: with_stiffness(self._loaded[row], (1 + error) ** 2)
+        )
         self._nominal = lru_cache(maxsize=None)(self._build_nominal)
         self._simulation = lru_cache(maxsize=None)(self._new_simulation)
         self.moves = [self._build_move(*run) for run in self._runs]
@@ -135,7 +140,7 @@ class ValidationMoves:
             if pair not in shares:
                 shares[pair] = path(move)
             rows.append(self._figures(number, move, shares[pair], allowed))
-        return summed_figures(rows, [pair for pair, _ in self._runs])
+        return summed_figures(rows)
 
     def _new_simulation(self, number):
         """Simulation of a move, which its next ones with other set points use again."""
@@ -146,8 +151,7 @@ class ValidationMoves:
         """Tables, step [s] and unshaped path of a pair of poses."""
         start, end = self._pairs[pair]
         tables = tuple(
-            path_table(self._arm, start, end, self._count, self._gains, payload)
-            for payload in self._payloads
+            path_table(arm, start, end, self._count, self._gains) for arm in self._loaded
         )
         slowest = min(table.frequencies.min() for table in tables)
         fastest = max(table.frequencies.max() for table in tables)
@@ -164,10 +168,9 @@ class ValidationMoves:
     def _build_move(self, pair, plant):
         start, end = self._pairs[pair]
         tables, step, share = self._nominal(pair)
-        factor = 1 + plant.error
-        arm = with_stiffness(loaded(self._arm, plant.payload), factor**2)
+        row = self._payloads.index(plant.payload)
+        arm, table = self._stiffened(row, plant.error), tables[row]
         rests = _rest(arm, start), _rest(arm, end)
-        table = tables[self._payloads.index(plant.payload)]
         return ValidationMove(
             arm,
             start,
@@ -177,7 +180,7 @@ class ValidationMoves:
             share,
             tables,
             1 / min(table.frequencies.min() for table in tables),
-            factor * float((2 * np.pi * table.frequencies * table.ratios)[-1].min()),
+            (1 + plant.error) * float((2 * np.pi * table.frequencies * table.ratios)[-1].min()),
             step,
             None if plant.error else self._tool_path(arm, start, end),
         )
@@ -217,7 +220,7 @@ class ValidationMoves:
 
     def _coordinates(self, simulation, move, share):
         """Coordinates (k, n) along a path parameter and for a period after it; its samples."""
-        h, (start, end) = move.step, move.rests
+        h, start = move.step, move.rests[0]
         simulation.set_state(q=start.q)
         positions = move.start + share[:, None] * (move.end - move.start)
         rates = np.gradient(positions, h, axis=0)

@@ -5,7 +5,11 @@ import pytest
 from scipy.linalg import expm
 
 from flex_robot_sim.shaping.specified_insensitivity import Band, si
-from flex_robot_sim.shaping.weighted_insensitivity import WeightedModes, weighted_shaper
+from flex_robot_sim.shaping.weighted_insensitivity import (
+    WeightedDesigns,
+    WeightedModes,
+    weighted_shaper,
+)
 from flex_robot_sim.util.exceptions import SettingError
 
 
@@ -43,6 +47,29 @@ def test_the_sum_of_all_modes_keeps_the_allowance_over_the_band():
             for f, r, V in zip(one.frequencies, one.ratios, one.amplitudes)
         ]
         assert sum(left) <= 1.02 * 5e-4
+
+
+def test_frequencies_without_error_keep_a_share_of_the_allowance():
+    one, share = modes([2.0, 5.3], [20e-3, 3e-3]), 0.3
+    found = weighted_shaper([one], 5e-4, 0.1, nominal_share=share)
+    assert found.duration <= 1.1 * weighted_shaper([one], 5e-4, 0.1).duration
+    for error in np.linspace(-0.1, 0.1, 21):
+        left = sum(
+            V * left_by(found, (1 + error) * f, r)
+            for f, r, V in zip(one.frequencies, one.ratios, one.amplitudes)
+        )
+        assert left <= 1.05 * 5e-4 * (share + (1 - share) * abs(error) / 0.1)
+
+
+@pytest.mark.long(after=1)
+@pytest.mark.parametrize('seed', range(3))
+def test_a_search_from_another_aim_finds_the_shaper_of_a_new_search(seed):
+    rng = np.random.default_rng(seed)
+    ones = [modes(rng.uniform(2.0, 6.0, 2), rng.uniform(1e-3, 2e-2, 2)) for _ in range(2)]
+    designs = WeightedDesigns(ones, 5e-4, 0.1)
+    for allowed in (5e-4, 3e-4, 1.2e-3):
+        found, fresh = designs.shaper(allowed), weighted_shaper(ones, allowed, 0.1)
+        assert found.duration == pytest.approx(fresh.duration, rel=0.04)
 
 
 def test_a_weak_mode_costs_less_time_than_a_stage_of_its_own():
