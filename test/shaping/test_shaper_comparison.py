@@ -95,9 +95,9 @@ def test_rows_on_the_pareto_front_are_not_beaten_in_both():
     assert pareto_front(rows) == [1, 2]
 
 
-def test_moves_of_one_pair_count_by_the_last_at_rest_and_pairs_by_their_mean():
-    rows = [row('', rest, left).figures for rest, left in ((1.0, 0.1), (2.0, 0.2), (4.0, 0.3))]
-    found = summed_figures(rows, [0, 0, 1])
+def test_time_to_rest_is_the_mean_of_all_moves_and_vibration_the_largest():
+    rows = [row('', rest, left).figures for rest, left in ((1.0, 0.1), (2.0, 0.3), (6.0, 0.2))]
+    found = summed_figures(rows)
     assert (found.rest_time, found.left) == (3.0, 0.3)
 
 
