@@ -71,6 +71,23 @@ def minimum_jerk_durations(
     return np.max(durations, axis=0)
 
 
+def refuse_short_profile(arm: ArmModel, positions: np.ndarray, duration: float) -> None:
+    """
+    Raise SettingError if a profile exceeds limits of acceleration, deceleration or jerk.
+
+    :param positions: ends of its minimum-jerk motions, in turn (k, joints) [rad, m].
+    :param duration: of each motion [s].
+    """
+    distances = np.abs(np.diff(positions, axis=0)).max(axis=0, initial=0.0)
+    shortest = minimum_jerk_durations(arm, distances, np.full(distances.shape, np.inf))
+    row = int(np.argmax(shortest))
+    if shortest[row] > duration * (1 + 1e-9):
+        raise SettingError(
+            f'profile_duration = {duration:g} is too short for the limits of acceleration and '
+            f'jerk of "{arm.joint_names[row]}": it must be at least {shortest[row]:.4g} s'
+        )
+
+
 def _limits(arm, name):
     limits = {joint.name: getattr(joint, name) for joint in arm.description.joints}
     return np.array([limits[j] if limits[j] > 0.0 else np.inf for j in arm.joint_names])

@@ -25,6 +25,7 @@ from flex_robot_sim.motion.limits import (
     rate_limits,
     refuse_beyond_stops,
     refuse_curve_beyond_limits,
+    refuse_short_profile,
     refuse_steps,
 )
 from flex_robot_sim.motion.loop_targets import refuse_open_loops, refuse_passive_joints
@@ -210,6 +211,11 @@ class Reference:
             ends = motion.knot_positions[1:] if len(motion.knots) > 1 else motion.knot_positions
             moving = np.flatnonzero((ends != self.position).any(axis=0))
             refuse_beyond_stops(self.arm, moving, ends[:, moving])
+        if motion is not None and profile.profile in ('minimum_jerk', 'swing'):
+            # the first motion of a swing begins at the start, which may be unknown
+            is_unknown = start is None and profile.profile == 'swing'
+            ends = motion.knot_positions[1 if is_unknown else 0 :]
+            refuse_short_profile(self.arm, ends, profile.profile_duration)
         return motion, doublet_of_profile(profile, names)
 
     def run(self, motion: Motion | None, doublet: Doublet | None, now: float) -> None:

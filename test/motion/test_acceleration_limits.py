@@ -16,6 +16,7 @@ from flex_robot_sim.motion.acceleration_extremes import signed_extremes
 from flex_robot_sim.motion.bumpless_transfer import return_motion
 from flex_robot_sim.motion.joint_motion import minimum_jerk_motion
 from flex_robot_sim.motion.limits import ACCELERATION_MARGIN, shortest_durations
+from flex_robot_sim.motion.profile_settings import ProfileSettings
 from flex_robot_sim.motion.reference import Reference
 from flex_robot_sim.motion.trajectory import Trajectory
 from flex_robot_sim.shaping.impulses import NONE
@@ -64,6 +65,27 @@ def test_the_shortest_move_reaches_the_limit_that_binds(limits, power, peak):
     rates[2] = np.diff(samples[:, 2]) / (duration * SHARES[1])
     limit = min(value for name, value in limits.items() if name in NAMES[power])
     assert np.abs(rates[power - 1]).max() == pytest.approx(limit, rel=2e-4)
+
+
+@pytest.mark.parametrize('seed', range(8))
+def test_profiles_keep_limits_of_acceleration_and_jerk(seed):
+    rng = np.random.default_rng(seed)
+    limits = {'acceleration': rng.uniform(0.5, 5.0), 'jerk': rng.uniform(1.0, 50.0)}
+    reference, distance = Reference(arm(**limits)), rng.uniform(-1.0, 1.0)
+    # closed forms of the peaks of minimum jerk
+    shortest = max(
+        np.sqrt(10 / np.sqrt(3) * abs(distance) / limits['acceleration']),
+        np.cbrt(60 * abs(distance) / limits['jerk']),
+    )
+    move = {'profile': 'minimum_jerk', 'profile_displacement': (distance,)}
+    swing = {'profile': 'swing', 'profile_poses': (distance, 0.0)}
+    for profile in (move, swing):
+        for start in (np.zeros(1), None):
+            settings = ProfileSettings(**profile, profile_duration=shortest * 1.001)
+            assert reference.planned(settings, start)[0] is not None
+            settings = ProfileSettings(**profile, profile_duration=shortest * 0.99)
+            with pytest.raises(frs.SettingError, match='is too short for the limits of accel'):
+                reference.planned(settings, start)
 
 
 NAMES = {1: ('velocity',), 2: ('acceleration', 'deceleration'), 3: ('jerk',)}
