@@ -14,7 +14,8 @@ classified and are removed.
 A robot without any visual gets a stick figure.
 
 Each flexible link also gets the fixed frame LINK/undeformed_tip, the reference of its tip
-deflection.
+deflection. An IMU away from the origin of its link gets a frame with its name. On a flexible link,
+this is limited to the root and to the places of child joints, whose frames exist.
 """
 
 import numpy as np
@@ -32,6 +33,7 @@ MARK = 'display description of flex_robot_sim'
 RADIUS_SHARE = 0.012  # radius of a stick, over the length of all
 MAX_RADIUS = 0.03  # [m]
 JOINT_RADIUS_SHARE = 1.5  # radius of the sphere at a joint, over that of a stick
+SAME_PLACE = 1e-3  # distance of an IMU from a place that counts as none, over the length
 MIN_LENGTH = 1e-3  # between two joints that a stick is drawn for                    [m]
 _NOTE = (
     f'<!-- {MARK}: joints called ..._flex_... carry the deflections that\n'
@@ -60,6 +62,9 @@ def display_description(arm: ArmModel, keep_straight: bool = False) -> str:
             _set_position(joints[name], offset)
     for link in arm.segments:
         _add_undeformed_tip(root, link, arm.description.beam(link), {*links, *joints})
+    for link in arm.description.links:
+        for imu in link.imus:
+            _add_imu(root, link, imu, [place for place in found if place.link == link.name])
     if not keep_straight:
         for link in arm.segments:
             beam = arm.description.beam(link)
@@ -154,6 +159,31 @@ def _add_undeformed_tip(root, link, beam, used_names):
     _add(joint, 'origin', xyz=_numbers(beam.end), rpy=_numbers(turn))
     _add(joint, 'parent', link=link)
     _add(joint, 'child', link=name)
+
+
+def _add_imu(root, link, imu, place_list):
+    """Add the frame of an IMU, unless it is the link frame, or between the places of a beam."""
+    parent, origin = link.name, np.zeros(3)
+    if imu.is_at_origin:
+        return
+    if link.beam is not None and link.beam.station(imu.position) > SAME_PLACE * link.beam.length:
+        along, tolerance = link.beam.station(imu.position), SAME_PLACE * link.beam.length
+        place = min(place_list, key=lambda place: abs(place.along - along), default=None)
+        if place is None or abs(place.along - along) > tolerance:
+            return
+        parent, origin = place.name, station_point(link.beam, place)
+    if any(element.get('name') == imu.name for element in root.findall('link')):
+        return
+    _add(root, 'link', name=imu.name)
+    joint = _add(root, 'joint', name=f'{imu.name}/imu_joint', type='fixed')
+    _add(
+        joint,
+        'origin',
+        xyz=_numbers(imu.position - origin),
+        rpy=_numbers(roll_pitch_yaw(imu.rotation)),
+    )
+    _add(joint, 'parent', link=parent)
+    _add(joint, 'child', link=imu.name)
 
 
 def undeformed_tip(link: str) -> str:
