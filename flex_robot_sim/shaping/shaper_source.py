@@ -14,6 +14,7 @@ from flex_robot_sim.shaping.shaper_comparison import DEFAULT_ALLOWED_M
 from flex_robot_sim.shaping.shaper_design import MODEL_UNCERTAINTY, covered_bands, design_for_arm
 from flex_robot_sim.shaping.shaper_file import read_shaper
 from flex_robot_sim.shaping.shaper_specification import ShaperSpecification
+from flex_robot_sim.shaping.tuning.table_file import is_table, read_table
 from flex_robot_sim.util.exceptions import SettingError, shortened
 from flex_robot_sim.util.share import shipped_robots
 
@@ -34,7 +35,8 @@ def shaper_for(
 
     :param source: ArmModel; path of a URDF or xacro file, or name of a shipped robot; path of a
         recorded vibration, as of `flexsim shape --log`; or path of a file of
-        `flexsim shape --output` (.json), whose delays may follow the pose.
+        `flexsim shape --output` or `flexsim tune` (shaper.json, modes.json), whose delays may
+        follow the pose.
     :param masses: of the tool of an arm: one known payload, or candidates for an unknown one [kg].
     :param uncertainty: relative error of the frequencies; default: 0.1 for an arm, and by the
         standard deviations for a recording.
@@ -70,6 +72,9 @@ def shaper_for(
             fixed=fixed is not None and truth('fixed', fixed),
         )
     if Path(source).suffix.lower() == SHAPER_SUFFIX:
+        if is_table(source):
+            _refuse_options(source, 'a table of flexsim tune', options, ())
+            return read_table(source).shaper()[0]
         _refuse_options(source, 'a shaper file', options, ())
         return read_shaper(source)
     _refuse_options(source, 'a recording', options, ('uncertainty', 'allowed_vibration'))

@@ -41,6 +41,15 @@ def write_table(path: str | Path, table: MeasuredTable) -> None:
         raise UsageError(f'{path}: cannot be written: {error.strerror}.') from error
 
 
+def is_table(path: str | Path) -> bool:
+    """Whether a file has the words of `write_table` at its begin; it may be damaged."""
+    try:
+        with open(path, 'rb') as file:
+            return KIND.encode() in file.read(len(KIND) + 32)
+    except OSError:
+        return False
+
+
 def read_table(path: str | Path) -> MeasuredTable:
     """Return the MeasuredTable in a file of `write_table`; UsageError if it is damaged."""
     try:

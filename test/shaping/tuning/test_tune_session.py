@@ -12,7 +12,7 @@ from flex_robot_sim.shaping.shaper_file import read_shaper
 from flex_robot_sim.shaping.tuning.simulated_driver import SimulatedDriver
 from flex_robot_sim.shaping.tuning.tune_plan import TuneSettings, make_plan
 from flex_robot_sim.shaping.tuning.tune_session import TuneSession
-from flex_robot_sim.util.exceptions import UsageError
+from flex_robot_sim.util.exceptions import SettingError, UsageError
 
 pytestmark = pytest.mark.slow
 CORNERS = [-0.8], [0.8]
@@ -69,6 +69,17 @@ def test_the_shaper_file_follows_the_pose(arm, finished):
     np.testing.assert_allclose(
         shaper.online(1, 5e-3).run(samples), result.shaper.online(1, 5e-3).run(samples), rtol=1e-9
     )
+
+
+def test_shaper_for_reads_the_table_of_modes(arm, finished):
+    folder, _, result = finished
+    shaper = frs.shaping.shaper_for(folder / 'modes.json')
+    samples = np.linspace(*CORNERS, 200)
+    np.testing.assert_allclose(
+        shaper.online(1, 5e-3).run(samples), result.shaper.online(1, 5e-3).run(samples), rtol=1e-9
+    )
+    with pytest.raises(SettingError, match='is a table of flexsim tune, which takes no fixed'):
+        frs.shaping.shaper_for(folder / 'modes.json', fixed=True)
 
 
 def test_the_command_continues_a_finished_folder_without_moves(finished, tmp_path, capsys):
