@@ -39,6 +39,7 @@ class BenchDriver:
         self.joints = tuple(arm.joint_names)
         self._controller = JointController(arm, BENCH_CONTROLLER)
         self._states, self._time = 0, 0.0
+        self._clock = 0.0, time.monotonic()  # of the board, and of this machine         [s]
         self._failure: Exception | None = None
         self._state: ArmState | None = None
         self._move: tuple | None = None  # begin, times, positions, velocities
@@ -56,8 +57,13 @@ class BenchDriver:
             raise
 
     def now(self) -> float:
-        """Time of the steady clock of this machine [s]."""
-        return time.monotonic()
+        """
+        Time of the board, extrapolated from its newest telemetry [s].
+
+        Set points follow the same clock, also on an emulated board that lags behind real time.
+        """
+        board, arrival = self._clock
+        return board + time.monotonic() - arrival
 
     def state(self) -> ArmState | None:
         """Return the newest telemetry."""
@@ -114,6 +120,7 @@ class BenchDriver:
         """Process a state; the thread that reads the board calls this method."""
         self._states += 1
         self._time += state.duration
+        self._clock = self._time, time.monotonic()
         if self._bridge is None or state.is_first:
             return
         try:
@@ -123,7 +130,7 @@ class BenchDriver:
 
     def _control(self, state):
         position, velocity = np.array(state.position), np.array(state.velocity)
-        self._state = ArmState(time.monotonic(), position)
+        self._state = ArmState(self._time, position)
         if self._move is not None and self._bridge.is_moving:
             begin, times, positions, velocities = self._move
             position_now, velocity_now = (

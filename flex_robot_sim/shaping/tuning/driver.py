@@ -142,6 +142,7 @@ def _check(driver, times, positions, elapsed):
             f'joint states stopped arriving for {age:.2f} s: the arm was stopped. Check the '
             'connection, and begin again: finished moves are kept'
         )
+    elapsed = max(elapsed, 0.0)  # a clock that follows the arm may go back a little
     # set points up to the largest age ago: controllers lag behind
     recent = (times >= elapsed - MAX_STATE_AGE_S - 0.1) & (times <= elapsed)
     rows = positions[recent] if recent.any() else positions[-1:]

@@ -1,5 +1,7 @@
 """The emulated bench as a driver of `flexsim tune`."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -32,3 +34,34 @@ def test_a_move_of_the_bench_is_logged_and_a_pulled_cable_stops_it(
             follow(driver, *smooth_move(driver.state().position, start, 0.1, 1.0))
     finally:
         driver.close()
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures('patient_board')
+def test_an_interrupted_session_on_the_bench_continues_and_finds_the_frequencies(
+    emulator, flexsim, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(tuning, 'MAX_STATE_AGE_S', 2.0)
+    moves = '--from=0.15,-0.3', '--to=0.25,0.3', '--travel', '0.05', '--speed', '0.08'
+    bench = '--driver', 'bench', '--robot', 'rig', '--port', emulator.link
+    words = 'tune', tmp_path / 'session', *bench, *moves, '--acceleration', '1', '--poses', '5'
+    write = BenchDriver.write_log
+
+    def write_and_interrupt(driver, path):
+        write(driver, path)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(BenchDriver, 'write_log', write_and_interrupt)
+        assert flexsim(*words).returncode == 130
+    assert (tmp_path / 'session' / 'before_1.csv').is_file()
+    done = flexsim(*words, '--json')
+    assert done.returncode == 0, done.stderr
+    assert 'pose 1 of 5, before' not in done.stderr
+    summary = json.loads(done.stdout)
+    # those of the model with locked drives; dry friction of the drives excites vibration anew
+    true = frs.frequencies(frs.load('rig'), [0.2, 0.0])[:2]
+    for row in summary['poses']:
+        assert all(np.abs(mode['frequency'] / true - 1).min() < 0.01 for mode in row['modes'])
+    useless = np.median([row['left'] for row in summary['poses']]) > 0.6
+    assert summary['advice'].startswith('Do not use the shaper') == useless
