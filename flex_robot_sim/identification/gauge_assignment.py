@@ -40,18 +40,27 @@ def assign_gauges(measured: np.ndarray, predicted: np.ndarray) -> list[GaugeColu
     table = [
         [_explained(measured[:, i], predicted[:, j]) for i in range(count)] for j in range(count)
     ]
-    best = max(
-        permutations(range(count)),
-        key=lambda order: sum(table[j][i][0] for j, i in enumerate(order)),
-    )
+    best = best_order([[share for share, _ in row] for row in table])
     found = [GaugeColumn(i, table[j][i][1]) for j, i in enumerate(best)]
     for j, column in enumerate(found):
         before = _share(measured[:, j], predicted[:, j], 1.0)
         after = table[j][column.source][0]
-        is_clear = after > MIN_EXPLAINED and 1.0 - after < MAX_REMAINING * (1.0 - before)
-        if column != unchanged[j] and not is_clear:
+        if column != unchanged[j] and not explains_clearly_more(after, before):
             return unchanged
     return found
+
+
+def best_order(shares: Rows[Rows[float]]) -> tuple[int, ...]:
+    """Return the column of each gauge, from the shares [gauge][column] that they explain."""
+    return max(
+        permutations(range(len(shares))),
+        key=lambda order: sum(shares[j][i] for j, i in enumerate(order)),
+    )
+
+
+def explains_clearly_more(after: float, before: float) -> bool:
+    """Whether a share of the variance is large, and leaves much less than another one."""
+    return after > MIN_EXPLAINED and 1.0 - after < MAX_REMAINING * (1.0 - before)
 
 
 def _explained(values, expected):

@@ -8,6 +8,11 @@ from collections.abc import Sequence as Rows
 import numpy as np
 
 from flex_robot_sim.description.robot import RobotDescription
+from flex_robot_sim.identification.gauge_assignment import (
+    MAX_GAUGES,
+    best_order,
+    explains_clearly_more,
+)
 from flex_robot_sim.util.exceptions import UsageError
 
 MAX_RATIO = 10.0  # of a signal over the curvature of the model, and its inverse
@@ -34,24 +39,53 @@ def refuse_other_units(
     :param fitted: gauges whose gain is fitted.
     """
     is_finite = np.isfinite(predicted).all(axis=1)
-    for name, values, expected in zip(names, measured[is_finite].T, predicted[is_finite].T):
-        factor = _factor(values, expected)
+    measured, predicted = measured[is_finite], predicted[is_finite]
+    order = _order(measured, predicted)
+    for j, (name, source) in enumerate(zip(names, order)):
+        factor = _factor(measured[:, source], predicted[:, j])
         limit = MAX_FITTED_RATIO if name in fitted else MAX_RATIO
         if not factor or 1 / limit < abs(factor) < limit:
             continue
         unit, remedy = _remedy(description, name, factor)
+        is_swapped = source != j
+        signal = f'the signal of "{names[source]}"' if is_swapped else f'"{name}"'
         raise UsageError(
-            f'{log}: "{name}" is {1 / abs(factor):.3g} times the curvature that the model '
-            f'expects: {unit}? Give --signal {name}=COLUMN*{remedy}.'
+            f'{log}: {signal} is {1 / abs(factor):.3g} times the curvature that the model '
+            f'expects{f" of {chr(34)}{name}{chr(34)}" if is_swapped else ""}: '
+            f'{"swapped and " if is_swapped else ""}{unit}? Give --signal {name}=COLUMN*{remedy}'
+            f'{f", with the column of {names[source]}" if is_swapped else ""}.'
         )
+
+
+def _order(measured, predicted):
+    """Return the column of each gauge: its own, unless others fit clearly better by shape."""
+    count = measured.shape[1]
+    unchanged = tuple(range(count))
+    if count > MAX_GAUGES:
+        return unchanged
+    shares = [
+        [_similarity(measured[:, i], predicted[:, j]) for i in range(count)] for j in range(count)
+    ]
+    best = best_order(shares)
+    is_clear = all(
+        i == j or explains_clearly_more(shares[j][i], shares[j][j]) for j, i in enumerate(best)
+    )
+    return best if is_clear else unchanged
+
+
+def _similarity(values, expected):
+    """Return the share of the variance that is explained with the best factor of any size."""
+    values, expected = values - values.mean(), expected - expected.mean()
+    scale = float(values @ values) * float(expected @ expected)
+    return float(values @ expected) ** 2 / scale if scale else 0.0
 
 
 def _factor(values, expected):
     """Return the factor from a signal to the curvature of a model; 0 if the shapes differ."""
-    values, expected = values - values.mean(), expected - expected.mean()
-    product, square = float(values @ expected), float(values @ values)
-    scale = square * float(expected @ expected)
-    return product / square if scale and product**2 / scale > MIN_EXPLAINED else 0.0
+    if _similarity(values, expected) <= MIN_EXPLAINED:
+        return 0.0
+    values = values - values.mean()
+    return float(values @ expected) / float(values @ values)
 
 
 def _remedy(description, name, factor):
