@@ -63,6 +63,19 @@ def integral(pairs, function):
     return total
 
 
+def share(pair):
+    return pair[0]
+
+
+def at(pairs, s):
+    """Return the section at the share s of the length, between stations."""
+    for (low, first), (high, last) in zip(pairs[:-1], pairs[1:]):
+        if low < s < high:
+            part = (s - low) / (high - low)
+            return type(first)(*((1 - part) * np.array(first) + part * np.array(last)))
+    raise AssertionError(s)
+
+
 @pytest.mark.parametrize('seed', range(2))
 @pytest.mark.parametrize('kind', [frs.Tube, frs.Rod, frs.Rectangle])
 def test_a_varying_beam_from_code_has_the_inertia_of_its_sections(kind, seed):
@@ -93,18 +106,27 @@ def test_a_load_at_the_tip_bends_a_varying_link_by_the_integral_of_the_complianc
         'boom', section=pairs, material=MATERIAL, length=length, segments=segments
     )
     builder.add_rigid('tool', mass=0.2).attach('tool', parent='boom')
+    builder.add_flex_sensor('boom', 'gauge', start=0.1, end=0.3, plane='xz')
     arm = builder.add_joint('hinge', parent='base', child='boom', axis='x').build()
     # small enough for linear bending; the links themselves have weight, the difference has none
-    tips = []
+    tips, gauges = [], []
     for mass in (0.2, 0.21):
         loaded = frs.with_parameters(arm, {'tool.mass': mass})
         q = frs.equilibrium(loaded, np.zeros(1)).q
         tips.append(frs.pose(loaded, q, link='tool')[:3, 3])
+        gauges.append(frs.curvatures(loaded, q)['boom/gauge'])
     force = 0.01 * 9.81
     expected = (
         -force * length**3 * integral(pairs, lambda s, A, Iy, Iz: (1 - s) ** 2 / (7e10 * Iy))
     )
     assert (tips[1] - tips[0])[2] == pytest.approx(expected, rel=2e-4)
+
+    def curvature(s, A, Iy, Iz):
+        return -force * length * (1 - s) / (7e10 * Iy) if 0.1 < s * length < 0.3 else 0.0
+
+    split = sorted([*pairs, *((x / length, at(pairs, x / length)) for x in (0.1, 0.3))], key=share)
+    mean = length * integral(split, curvature) / 0.2
+    assert gauges[1] - gauges[0] == pytest.approx(mean, rel=2e-4)
 
 
 def test_equal_sections_at_all_stations_are_a_uniform_link():
