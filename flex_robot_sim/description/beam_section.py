@@ -18,7 +18,6 @@ from flex_robot_sim.elastic.section import STIFFNESS_OF, Outline, rectangle, rod
 from flex_robot_sim.elastic.section_profile import SectionProfile
 
 _SHAPES: dict[str, Callable[..., Outline]] = {'rectangle': rectangle, 'tube': tube, 'rod': rod}
-_STIFFNESSES = (*STIFFNESS_OF.values(), 'kGAy', 'kGAz')
 
 
 class MassProperties(NamedTuple):

@@ -15,6 +15,7 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.polynomial import legendre
+from numpy.typing import ArrayLike
 
 from flex_robot_sim.util.read_only import read_only
 
@@ -36,7 +37,7 @@ class StrainBasis:
         """Number of shapes."""
         return (len(self.breaks) - 1) * self.degrees * (2 if self.has_shear else 1)
 
-    def __call__(self, x, order):
+    def __call__(self, x: ArrayLike, order: int) -> np.ndarray:
         """
         Return values at stations x (k,) [m], (k, size).
 
@@ -50,7 +51,7 @@ class StrainBasis:
         )
         return np.hstack([by_strain, by_shear])
 
-    def shear(self, x):
+    def shear(self, x: ArrayLike) -> np.ndarray:
         """Shear strain at stations x (k,) [m], (k, size)."""
         strain = self._integrals(np.asarray(x, float), 0)
         return np.hstack([np.zeros_like(strain), strain])

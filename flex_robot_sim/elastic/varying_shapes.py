@@ -30,10 +30,10 @@ def varying_shapes(direction: Direction, length: float, count: int, boundary: st
     stiffness, inertia = matrices(whole, bare)
     end = [whole.at(basis.breaks[-1:], order)[0] for order in range(direction.strain_order)]
     static = np.linalg.solve(stiffness, np.array(end).T)
-    static /= np.abs(end[0] @ static)
+    # the strain energy of every shape is 1/2, as of the modes below
+    static /= np.sqrt(np.einsum('ij,ij->j', static, stiffness @ static))
     _, modes = eigh(inertia, stiffness)
     modes = modes[:, ::-1][:, : max(count - static.shape[1], 0)]
-    modes = modes / np.abs(end[0] @ modes)
     return natural_shapes(
         Shapes(basis, np.hstack([static, modes]), basis.breaks, stations), direction, count
     )
