@@ -30,7 +30,7 @@ class MassProperties(NamedTuple):
 class BeamSection(NamedTuple):
     """Section of a beam, at its root where it varies."""
 
-    stiffness: dict[str, float]  # EIy, EIz, GJ, EA: nan where unknown; kGAy, kGAz: inf
+    stiffness: dict[str, Any]  # EIy, EIz, GJ, EA: nan where unknown; kGAy, kGAz: inf
     mass_properties: MassProperties | None  # None: no density
     outline: dict[str, Any]  # fields of ElasticBeam that draw it
     profile: SectionProfile | None  # None: uniform

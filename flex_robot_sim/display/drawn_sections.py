@@ -65,7 +65,7 @@ def _estimated_stations(beam, size):
     """Stations of the rectangle with the stiffnesses of a varying section; () if uniform."""
     if beam.profile is None:
         return ()
-    rows = []
+    rows: list[tuple[float, float, float]] = []
     for start, end in zip(beam.profile.breaks[:-1], beam.profile.breaks[1:]):
         # inside the piece, because the section may step at its ends
         share = np.linspace(start, end, DRAWN_STATIONS)

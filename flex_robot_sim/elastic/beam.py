@@ -230,6 +230,7 @@ class Beam:
     @property
     def _station_inertia(self):
         """Inertia of each Gauss station about its own axes where the section varies, (g, 3)."""
+        assert self.profile is not None
         factors = self.profile.factors(self.stations / self.length)[:, 1:4]
         return self.weights[:, None] * self.section.inertia * factors
 
