@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         nonlinear_effects,
     )
     from flex_robot_sim.analysis.flex_sensors import curvatures
+    from flex_robot_sim.analysis.inverse_kinematics import Reach, inverse_kinematics
     from flex_robot_sim.analysis.jacobians import jacobian, pose, twist, twist_rate
     from flex_robot_sim.analysis.linear import LinearModel, linearise
     from flex_robot_sim.analysis.natural_modes import Modes, frequencies, modes
@@ -86,6 +87,7 @@ _LATER = {
         'mass_matrix',
     ),
     'analysis.flex_sensors': ('curvatures',),
+    'analysis.inverse_kinematics': ('Reach', 'inverse_kinematics'),
     'analysis.jacobians': ('jacobian', 'pose', 'twist', 'twist_rate'),
     'analysis.linear': ('LinearModel', 'linearise'),
     'analysis.natural_modes': ('Modes', 'frequencies', 'modes'),
@@ -147,6 +149,7 @@ __all__ = [
     'Modes',
     'Parameters',
     'Push',
+    'Reach',
     'Rectangle',
     'RobotDescription',
     'Rod',
@@ -171,6 +174,7 @@ __all__ = [
     'gravity_forces',
     'inverse_dynamics',
     'inverse_dynamics_derivatives',
+    'inverse_kinematics',
     'jacobian',
     'linearise',
     'load',

@@ -119,7 +119,7 @@ def jacobian(
         if section is not None:
             K = section.K[0, :, : arm.arrays.modes[frame.body]]
             columns[arm.elastic_coordinates(frame.body)] = (_to_frame(frame) @ K).T
-        if not scratch.call(_set_jacobian, arm.arrays, *frame, q, number, columns, scratch.work):
+        if not scratch.call(set_jacobian, arm.arrays, *frame, q, number, columns, scratch.work):
             checked_coordinates(arm, q=q)
     return columns.T
 
@@ -338,7 +338,7 @@ def _set_twist(arm, body, R, p, q, qd, relative, representation, V, work):
 
 
 @compiled
-def _set_jacobian(arm, body, R, p, q, representation, columns, work):
+def set_jacobian(arm, body, R, p, q, representation, columns, work):
     """
     Jacobian of a frame (R, p) on a body, -1: the base.
 

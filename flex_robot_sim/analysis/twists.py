@@ -48,7 +48,7 @@ def convert_twist(twist: ArrayLike, pose: np.ndarray, source: str, target: str) 
         J = frs.convert_twist(frs.jacobian(arm, q), frs.pose(arm, q), 'body', 'hybrid')
         assert np.allclose(J, frs.jacobian(arm, q, representation='hybrid'))
     """
-    twist, pose = _checked('twist', twist), _checked_pose(pose)
+    twist, pose = _checked('twist', twist), expect_pose(pose)
     return from_body(pose, target) @ (to_body(pose, source) @ twist)
 
 
@@ -69,7 +69,7 @@ def convert_wrench(wrench: ArrayLike, pose: np.ndarray, source: str, target: str
         at_base = frs.convert_wrench([0, 0, 0, 0, 0, -9.81], tool, 'hybrid', 'spatial')
         assert np.allclose(at_base[:3], np.cross(tool[:3, 3], [0, 0, -9.81]))
     """
-    wrench, pose = _checked('wrench', wrench), _checked_pose(pose)
+    wrench, pose = _checked('wrench', wrench), expect_pose(pose)
     return to_body(pose, target).T @ (from_body(pose, source).T @ wrench)
 
 
@@ -90,7 +90,7 @@ def convert_rate(
         rate = frs.convert_rate(np.zeros(6), twist, np.eye(4), 'body', 'hybrid')
         assert np.allclose(rate, [0, 0, 0, 0, 2.0, 0])
     """
-    rate, twist, pose = _checked('rate', rate), _checked('twist', twist), _checked_pose(pose)
+    rate, twist, pose = _checked('rate', rate), _checked('twist', twist), expect_pose(pose)
     if rate.shape != (6,) or twist.shape != (6,):
         raise SettingError('a rate and its twist must be (6,)')
     to_body_matrix = to_body(pose, source)
@@ -178,7 +178,7 @@ def _checked(name, values):
     return array
 
 
-def _checked_pose(pose):
+def expect_pose(pose):
     """Return a validated pose (4, 4)."""
     array = array_or_nan(pose)
     if (

@@ -23,6 +23,10 @@ COMMANDS = {
         'natural frequencies and mode shapes of an arm at a pose',
         'flexsim modes two_link --pose 0,0.5,-0.8 --payload 0.2',
     ),
+    'reach': Command(
+        'joint positions at which the tool is at a place, with the sag of the arm',
+        'flexsim reach two_link --at 0.45,0.25,0.15 --payload 0.3',
+    ),
     'shape': Command(
         'input shapers for an arm, from its model or from a recording',
         'flexsim shape two_link --pose 0,0.5,-0.8',

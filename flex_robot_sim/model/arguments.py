@@ -64,6 +64,16 @@ def whole(name: str, value: object) -> int:
     return int(value)
 
 
+def checked_seed(seed: object) -> int:
+    """Return a seed; SettingError for anything but a whole number >= 0."""
+    if not isinstance(seed, (int, np.integer)) or isinstance(seed, bool) or seed < 0:
+        raise SettingError(
+            f'seed = {shortened(repr(seed), 60)} must be a whole number >= 0: it determines the '
+            'random numbers'
+        )
+    return int(seed)
+
+
 def truth(name: str, value: object) -> bool:
     """Return a checked boolean."""
     if not isinstance(value, (bool, np.bool_)):

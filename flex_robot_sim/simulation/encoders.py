@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flex_robot_sim.model.arguments import expect_kind
-from flex_robot_sim.simulation.sensor_errors import IndexedNoise, checked_seed, in_steps
+from flex_robot_sim.model.arguments import checked_seed, expect_kind
+from flex_robot_sim.simulation.sensor_errors import IndexedNoise, in_steps
 from flex_robot_sim.simulation.simulation import Simulation
 
 MIN_PERIOD_RATIO = 0.5  # shortest time between two samples, in time steps

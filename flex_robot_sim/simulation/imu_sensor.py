@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from flex_robot_sim.analysis.imu_kinematics import imu_mount
-from flex_robot_sim.model.arguments import expect_kind, whole
-from flex_robot_sim.simulation.sensor_errors import IndexedNoise, checked_seed, limited
+from flex_robot_sim.model.arguments import checked_seed, expect_kind, whole
+from flex_robot_sim.simulation.sensor_errors import IndexedNoise, limited
 from flex_robot_sim.simulation.simulation import Simulation
 
 KINDS = 'gyroscope', 'accelerometer'

@@ -7,8 +7,6 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flex_robot_sim.util.exceptions import SettingError, shortened
-
 BLOCK_SIZE = 256  # samples of noise that are drawn together
 
 
@@ -31,16 +29,6 @@ class IndexedNoise:
             random = np.random.default_rng([*self._key, block])
             self._block, self._rows = block, random.normal(size=(BLOCK_SIZE, self._width))
         return self._rows[row]
-
-
-def checked_seed(seed: object) -> int:
-    """Return a seed; SettingError for anything but a whole number >= 0."""
-    if not isinstance(seed, (int, np.integer)) or isinstance(seed, bool) or seed < 0:
-        raise SettingError(
-            f'seed = {shortened(repr(seed), 60)} must be a whole number >= 0: it determines the '
-            'noise of the sensors'
-        )
-    return int(seed)
 
 
 def limited(values: np.ndarray, limit: ArrayLike, bits: int | None) -> np.ndarray:

@@ -81,6 +81,7 @@ def test_a_public_function_takes_an_arm_first_and_explains_every_parameter(name,
         positional = [p.name for p in parameters if p.kind is not p.KEYWORD_ONLY]
         allowed = [
             'arm',
+            'target',
             'q',
             'v',
             'a',

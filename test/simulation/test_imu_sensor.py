@@ -147,5 +147,5 @@ def test_a_sensor_can_be_copied():
 @pytest.mark.parametrize('seed', [-1, 0.5, None, True, 'x'])
 def test_a_seed_is_a_whole_number(seed):
     assert refusal(SettingError, ImuSensor, slide(), seed=seed) == (
-        f'seed = {seed!r} must be a whole number >= 0: it determines the noise of the sensors'
+        f'seed = {seed!r} must be a whole number >= 0: it determines the random numbers'
     )

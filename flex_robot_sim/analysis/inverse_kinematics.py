@@ -1,0 +1,261 @@
+"""
+Inverse kinematics: joint positions at which a link has a pose, with sag under gravity and loads.
+
+A search with straight links frozen in their present deflections (`pose_search.py`) alternates with
+the equilibrium of the elastic parts. Deflections change little from one pose to the next, so a few
+rounds are enough.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from flex_robot_sim.analysis.jacobians import frame_of, jacobian, pose
+from flex_robot_sim.analysis.pose_search import PoseSearch, search_pose
+from flex_robot_sim.analysis.statics import equilibrium_and_slopes
+from flex_robot_sim.analysis.twists import expect_pose
+from flex_robot_sim.analysis.workspace_pool import borrowed
+from flex_robot_sim.dynamics.loads import Push, make_loads
+from flex_robot_sim.model.arguments import (
+    array_or_nan,
+    checked,
+    checked_seed,
+    expect_arm,
+    truth,
+    whole,
+)
+from flex_robot_sim.model.arm_model import ArmModel, Frame
+from flex_robot_sim.model.start_pose import start_position
+from flex_robot_sim.util.exceptions import SettingError
+from flex_robot_sim.util.summary import summarized
+
+TOLERANCE = 1e-6  # of the position [m], and of the turn [rad]
+FINEST = 1e-9  # of the search with frozen deflections, in the same units
+ROUNDS = 30  # of search and equilibrium
+ENDLESS = 8 * np.pi  # range of a joint from which random starts are within +-pi  [rad, m]
+SINGULAR = 1e-3  # ratio of the smallest to the largest singular value of the Jacobian
+
+
+@summarized
+class Reach(NamedTuple):
+    """
+    Joint positions at which a link has a pose, and how well it has it.
+
+    Example::
+
+        arm = frs.load('two_link')
+        found = frs.inverse_kinematics(arm, [0.45, 0.25, 0.15])
+        assert found.distance < 1e-6 and found.is_reached
+    """
+
+    joints: np.ndarray  # (joints,)  motor positions                               [rad, m]
+    q: np.ndarray  # (nq,)  all coordinates, elastic ones in equilibrium
+    pose: np.ndarray  # (4, 4)  of the link
+    distance: float  # of its origin from the target                                [m]
+    angle: float  # of its turn from that of the target; 0 if that is free          [rad]
+    offset: float  # of its axis from the point `through`; 0 without                 [m]
+    manipulability: float  # square root of det(J J^T), J of the joints (Yoshikawa)
+    is_singular: bool  # near a pose in which the link cannot move in some direction
+    searches: int  # starts that were tried
+
+    @property
+    def is_reached(self) -> bool:
+        """Whether the link has the pose within 1e-6 m and 1e-6 rad."""
+        return max(self.distance, self.angle, self.offset) <= TOLERANCE
+
+
+def inverse_kinematics(
+    arm: ArmModel,
+    target: ArrayLike,
+    q: ArrayLike | None = None,
+    *,
+    link: str | None = None,
+    through: ArrayLike | None = None,
+    axis: ArrayLike = (0.0, 0.0, 1.0),
+    pushes: Iterable[Push] = (),
+    straight: bool = False,
+    nearest: bool = False,
+    searches: int = 100,
+    seed: int = 0,
+) -> Reach:
+    """
+    Find joint positions within limits at which a link has a pose, or its origin a position.
+
+    Elastic links and joints are in equilibrium under weight and pushes. For a payload, pass
+    `with_payload(arm, ...)`. Of several solutions, the result is the one that the search from
+    `q` finds; if that fails, searches follow from random positions.
+
+    :param target: pose (4, 4) [-, m] in the base frame, or a position (3,) [m]; the turn is free
+        then.
+    :param q: joint positions from which the search starts, (joints,) [rad, m]; default: the start
+        pose.
+    :param link: its name; default: the tool.
+    :param through: point (3,) [m] in the base frame through which the line along `axis` of the
+        link passes: a remote centre of motion.
+    :param axis: in the frame of the link, (3,).
+    :param pushes: loads on links, each a Push.
+    :param straight: leave elastic links straight, and gears without twist.
+    :param nearest: return the nearest pose found if none reaches the target.
+    :param searches: the most starts to try.
+    :param seed: of the random starts; equal arguments give equal results.
+    :raises SettingError: if no search reaches the target and `nearest` is False.
+
+    Example::
+
+        arm = frs.load('two_link')
+        found = frs.inverse_kinematics(arm, [0.45, 0.25, 0.15])
+        assert np.allclose(frs.pose(arm, found.q)[:3, 3], [0.45, 0.25, 0.15], atol=1e-6)
+    """
+    expect_arm(arm)
+    loads = make_loads(arm, pushes)
+    name = arm.tool if link is None else link
+    frame = frame_of(arm, name)
+    if frame.body < 0:
+        raise SettingError(f'link "{name}" is fixed to the base: no joint moves it')
+    search = _make_search(arm, frame, target, through, axis)
+    joints = start_position(arm)
+    if q is not None:
+        joints = checked('q', q, arm.joint_names)
+    whole('searches', searches)
+    checked_seed(seed)
+    is_straight = truth('straight', straight) or not arm.passive_q.size
+    with borrowed(arm) as scratch:
+        at, tried = _find_straight(arm, frame, search, joints, searches, seed, scratch)
+        if not is_straight:
+            at = _find_sagging(arm, loads, frame, search, at[arm.joint_q].copy(), scratch)
+    found = _as_reach(arm, at, name, search, tried)
+    if not (found.is_reached or truth('nearest', nearest)):
+        raise SettingError(_out_of_reach(name, found))
+    return found
+
+
+def _make_search(arm: ArmModel, frame: Frame, target, through, axis) -> PoseSearch:
+    """Return the PoseSearch of a target, checked."""
+    goal, has_turn = array_or_nan(target), True
+    if goal.shape == (3,) and np.isfinite(goal).all():
+        pose_of_goal, has_turn = np.eye(4), False
+        pose_of_goal[:3, 3] = goal
+    elif goal.shape == (3,) or goal.shape != (4, 4):
+        raise SettingError('target must be a pose (4, 4), or a position of 3 finite numbers [m]')
+    else:
+        pose_of_goal = expect_pose(goal)
+    direction = checked('axis', axis, 'xyz')
+    if not np.linalg.norm(direction) > 0.0:
+        raise SettingError('axis must have a direction: give one of its numbers another value')
+    centre = np.zeros(3) if through is None else checked('through', through, 'xyz')
+    count = len(arm.joint_names)
+    return PoseSearch(
+        frame_R=frame.R.copy(),
+        frame_p=frame.p.copy(),
+        goal_R=pose_of_goal[:3, :3].copy(),
+        goal_p=pose_of_goal[:3, 3].copy(),
+        weights=np.array([1.0, _lever(arm) if has_turn else 0.0, float(through is not None)]),
+        axis=direction / np.linalg.norm(direction),
+        centre=centre,
+        lower=arm.arrays.lower.copy(),
+        upper=arm.arrays.upper.copy(),
+        best=np.zeros(count),
+        columns=np.zeros((arm.size, 6)),
+        rows=np.zeros((count, 9)),
+        e=np.zeros(9),
+        M=np.zeros((count, count)),
+        step=np.zeros((count, 1)),
+        turn=np.zeros((3, 3)),
+        vector=np.zeros(3),
+    )
+
+
+def _lever(arm):
+    """Length [m] that makes turns comparable to positions: a fraction of the arm's own."""
+    lengths = np.linalg.norm(arm.arrays.home_p, axis=1)
+    return max(lengths.sum() / 4, 1e-3)
+
+
+def _random_starts(arm, count, seed):
+    """Positions from which searches start, (count, joints)."""
+    lower, upper = arm.arrays.lower, arm.arrays.upper
+    is_endless = upper - lower > ENDLESS
+    low, high = np.where(is_endless, -np.pi, lower), np.where(is_endless, np.pi, upper)
+    return np.random.default_rng(seed).uniform(low, high, (count, low.size))
+
+
+def _find_straight(arm, frame, search, joints, searches, seed, scratch):
+    """Return the coordinates (n,) nearest to the target, with straight links, and the searches."""
+    q = np.zeros(arm.size)
+    tried = _run(arm, frame, search, joints[None], q, scratch)
+    if tried < 0 and searches > 1:
+        starts = np.vstack([q[arm.joint_q], _random_starts(arm, searches - 1, seed)])
+        tried = _run(arm, frame, search, starts, q, scratch)
+    arm.set_joints(q, q[arm.joint_q].copy())
+    return q, abs(tried)
+
+
+def _find_sagging(arm, loads, frame, search, motors, scratch):
+    """Return the equilibrium (n,) that reaches the target, from motor positions (joints,)."""
+    lower, upper = arm.arrays.lower, arm.arrays.upper
+    for _ in range(ROUNDS):
+        q, _, _ = equilibrium_and_slopes(arm, loads, motors)
+        links, frozen = q[arm.joint_q].copy(), q.copy()
+        search.lower[:], search.upper[:] = lower + links - motors, upper + links - motors
+        _run(arm, frame, search, links[None], frozen, scratch)
+        change = frozen[arm.joint_q] - links
+        if np.abs(change).max() < FINEST:
+            break
+        motors = np.clip(motors + change, lower, upper)
+    return q
+
+
+def _run(arm, frame, search, starts, q, scratch):
+    """Search from the starts (searches, joints); see `search_pose`."""
+    return scratch.call(
+        search_pose, arm.arrays, frame.body, starts, FINEST, q, search, scratch.work
+    )
+
+
+def _as_reach(arm, q, name, search, tried):
+    """Return the Reach of coordinates."""
+    T = pose(arm, q, link=name)
+    J = jacobian(arm, q, link=name, representation='hybrid')[:, arm.joint_q]
+    relative = search.goal_R @ T[:3, :3].T
+    turn = np.array(
+        [
+            relative[2, 1] - relative[1, 2],
+            relative[0, 2] - relative[2, 0],
+            relative[1, 0] - relative[0, 1],
+        ]
+    )
+    angle = np.arctan2(np.linalg.norm(turn), np.trace(relative) - 1.0)
+    d, u = search.centre - T[:3, 3], T[:3, :3] @ search.axis
+    rows = J if search.weights[1] else J[3:]
+    values = np.linalg.svd(rows, compute_uv=False)
+    rank = min(rows.shape)
+    return Reach(
+        joints=q[arm.motor_q],
+        q=q,
+        pose=T,
+        distance=float(np.linalg.norm(search.goal_p - T[:3, 3])),
+        angle=float(angle) if search.weights[1] else 0.0,
+        offset=float(np.linalg.norm(d - d @ u * u)) if search.weights[2] else 0.0,
+        manipulability=float(np.prod(values[:rank])) if rank == rows.shape[0] else 0.0,
+        is_singular=bool(values[-1] < SINGULAR * values[0]),
+        searches=tried,
+    )
+
+
+def _out_of_reach(name, found):
+    """Return the line about a target that no search reaches."""
+    parts = [f'{found.distance:.3g} m']
+    if found.angle > TOLERANCE:
+        parts.append(f'{np.degrees(found.angle):.3g} degrees')
+    if found.offset > TOLERANCE:
+        parts.append(f'{found.offset:.3g} m between its axis and the point')
+    places = ', '.join(f'{value:.4g}' for value in found.joints)
+    return (
+        f'the target is out of reach: "{name}" comes as near as {" and ".join(parts)}, at the '
+        f'joint positions {places}. Move the target, or take these positions: nearest=True '
+        '(--nearest)'
+    )

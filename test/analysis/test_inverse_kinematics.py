@@ -1,0 +1,154 @@
+"""Inverse kinematics, against Pinocchio's poses, closed forms of sag, and points that stay put."""
+
+import numpy as np
+import pytest
+from public_robots import public_robot
+from refusals import refusal
+
+import flex_robot_sim as frs
+
+PUBLIC = (
+    'ur_description/urdf/ur5_robot.urdf',
+    'panda_description/urdf/panda.urdf',
+    'so_arm_description/urdf/so100.urdf',
+    'xarm_description/urdf/xarm7.urdf',
+)
+EXACT = {'rtol': 0.0, 'atol': 1e-8}  # the search promises 1e-9
+ROUND = (0.45, 0.25, 0.15)  # within reach of two_link [m]
+
+
+def random_joints(arm, random):
+    """Joint positions within limits, and within half a turn where there are none."""
+    low, high = np.maximum(arm.arrays.lower, -np.pi), np.minimum(arm.arrays.upper, np.pi)
+    return random.uniform(low, high)
+
+
+def coordinates(arm, joints):
+    q = np.zeros(arm.nq)
+    arm.set_joints(q, joints)
+    return q
+
+
+@pytest.mark.long(after=2)
+@pytest.mark.parametrize('path', PUBLIC)
+def test_public_arms_reach_the_poses_that_pinocchio_has_at_random_joints(path):
+    pinocchio = pytest.importorskip('pinocchio')
+    path = str(public_robot(path))
+    arm = frs.load(path)
+    model = pinocchio.buildModelFromUrdf(path)
+    data, frame = model.createData(), model.getFrameId(arm.tool)
+
+    def in_pinocchio(joints):
+        q = pinocchio.neutral(model)
+        for name, value in zip(arm.joint_names, joints):
+            joint = model.joints[model.getJointId(name)]
+            turn = [np.cos(value), np.sin(value)] if joint.nq == 2 else [value]
+            q[joint.idx_q : joint.idx_q + joint.nq] = turn
+        pinocchio.framesForwardKinematics(model, data, q)
+        return data.oMf[frame].homogeneous
+
+    random = np.random.default_rng(44)
+    for _ in range(25):
+        target = in_pinocchio(random_joints(arm, random))
+        found = frs.inverse_kinematics(arm, target, random_joints(arm, random), straight=True)
+        np.testing.assert_allclose(in_pinocchio(found.joints), target, **EXACT)
+        assert (found.joints >= arm.arrays.lower).all()
+        assert (found.joints <= arm.arrays.upper).all()
+
+
+def test_an_elastic_joint_is_turned_further_by_the_torque_of_its_load_over_its_stiffness():
+    k, m, length = 50.0, 0.8, 0.6
+    arm = frs.with_payload(frs.load(LEVER.format(stiffness=k)), 'tip', m)
+    for angle in (-1.0, 0.0, 0.4, 1.2):
+        place = length * np.array([np.cos(angle), 0.0, np.sin(angle)])
+        found = frs.inverse_kinematics(arm, place, [angle])
+        expected = angle + m * 9.81 * length * np.cos(angle) / k
+        np.testing.assert_allclose(found.joints, [expected], **EXACT)
+
+
+LEVER = """<robot name="lever"><link name="base"/>
+<joint name="hinge" type="revolute"><parent link="base"/><child link="bar"/><axis xyz="0 -1 0"/>
+<limit lower="-3" upper="3" effort="100" velocity="10"/></joint>
+<link name="bar"><inertial><origin xyz="0.3 0 0"/><mass value="1e-9"/>
+<inertia ixx="1e-9" iyy="1e-9" izz="1e-9" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<joint name="end" type="fixed"><parent link="bar"/><child link="tip"/>
+<origin xyz="0.6 0 0"/></joint>
+<link name="tip"/>
+<flexibility><joint name="hinge" stiffness="{stiffness}" damping="0.1" rotor_inertia="0.01"/>
+</flexibility></robot>"""
+
+
+def test_a_sagging_arm_reaches_places_at_which_a_simulation_holds_its_tool():
+    arm = frs.with_payload(frs.load('two_link'), 'tool', 0.3)
+    random = np.random.default_rng(7)
+    for _ in range(5):
+        target = np.array(ROUND) + random.uniform(-0.1, 0.1, 3)
+        found = frs.inverse_kinematics(arm, target)
+        sim = frs.Simulation(arm)
+        sim.set_state(found.q)
+        sim.effort = frs.equilibrium(arm, found.joints).effort
+        sim.advance_to(0.5)
+        np.testing.assert_allclose(sim.pose()[:3, 3], target, rtol=0.0, atol=1e-6)
+        assert found.is_reached
+
+
+def test_the_axis_of_the_tool_passes_through_a_point_that_stays_where_it_is():
+    arm = frs.load(str(public_robot(PUBLIC[0])))
+    trocar = np.array([0.45, 0.1, 0.15])
+    start = [0.2, -1.2, 1.6, -1.9, -1.5, 0.0]
+    for shift in np.linspace(0.0, 0.06, 4):
+        target = trocar + [shift, -shift, -0.12]
+        found = frs.inverse_kinematics(arm, target, start, through=trocar, straight=True)
+        start = found.joints
+        T = frs.pose(arm, found.q)
+        np.testing.assert_allclose(T[:3, 3], target, **EXACT)
+        to_trocar = trocar - T[:3, 3]
+        np.testing.assert_allclose(np.cross(T[:3, 2], to_trocar), 0.0, **EXACT)
+
+
+def test_the_nearest_pose_of_a_target_out_of_reach_points_at_it():
+    arm = frs.load(LEVER.format(stiffness=50.0), gravity=[0.0, 0.0, 0.0])
+    target = [1.0, 0.0, 1.0]
+    assert refusal(frs.SettingError, frs.inverse_kinematics, arm, target) == (
+        'the target is out of reach: "tip" comes as near as 0.814 m, at the joint positions '
+        '0.7854. Move the target, or take these positions: nearest=True (--nearest)'
+    )
+    found = frs.inverse_kinematics(arm, target, nearest=True)
+    np.testing.assert_allclose(found.joints, [np.pi / 4], rtol=0.0, atol=1e-6)
+    assert found.distance == pytest.approx(np.sqrt(2.0) - 0.6, abs=1e-9)
+    # beyond the stop of the joint, the stop is nearest
+    bound = frs.load(LEVER.format(stiffness=50.0).replace('upper="3"', 'upper="0.5"'))
+    found = frs.inverse_kinematics(bound, target, straight=True, nearest=True)
+    np.testing.assert_allclose(found.joints, [0.5], **EXACT)
+
+
+def test_a_stretched_arm_is_singular_and_a_bent_one_is_not():
+    arm = frs.load(str(public_robot(PUBLIC[0])))
+    for elbow, is_singular in ((0.0, True), (1.2, False)):
+        T = frs.pose(arm, [0.3, -0.5, elbow, -1.0, -1.2, 0.1])
+        start = [0.3, -0.5, elbow, -1.0, -1.2, 0.1]
+        found = frs.inverse_kinematics(arm, T, start, straight=True)
+        assert found.is_singular is is_singular
+        J = frs.jacobian(arm, found.q, representation='hybrid')
+        expected = abs(np.linalg.det(J[:, arm.joint_q]))
+        assert found.manipulability == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ('words', 'expected'),
+    [
+        ({'target': [0.1, np.nan, 0.2]}, 'target must be a pose (4, 4), or a position'),
+        ({'target': np.zeros((4, 4))}, 'a pose must be (4, 4): a rotation'),
+        ({'q': [0.0]}, 'q must be 3 finite numbers'),
+        ({'link': 'hand'}, 'no link "hand"'),
+        ({'link': 'base'}, 'link "base" is fixed to the base: no joint moves it'),
+        ({'axis': [0.0, 0.0, 0.0]}, 'axis must have a direction'),
+        ({'through': [0.0]}, 'through must be 3 finite numbers'),
+        ({'searches': 0}, 'searches = 0 must be a whole number > 0'),
+        ({'seed': -1}, 'seed = -1 must be a whole number >= 0'),
+    ],
+)
+def test_a_wrong_argument_is_one_line(words, expected):
+    arm = frs.load('two_link')
+    words = {'target': ROUND, **words}
+    assert refusal(frs.SettingError, frs.inverse_kinematics, arm, **words).startswith(expected)
