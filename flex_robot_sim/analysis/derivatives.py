@@ -101,8 +101,8 @@ def derivatives(
         pushes = [*pushes]
         a = forward_dynamics(arm, q, v, effort, pushes=pushes)
         loads = make_loads(arm, pushes, closed_loops=True)
-        *slopes, is_smooth = loop_derivatives(arm, loads, q, v, a, effort)
-        return ForwardDynamicsDerivatives(a, *slopes, is_smooth and is_within)
+        by_q, by_v, by_effort, is_smooth = loop_derivatives(arm, loads, q, v, a, effort)
+        return ForwardDynamicsDerivatives(a, by_q, by_v, by_effort, is_smooth and is_within)
     a, slopes = np.zeros(n), np.zeros((n, 2 * n + joints))
     with borrowed(arm) as scratch:
         is_smooth = scratch.call(

@@ -97,6 +97,7 @@ def rigid_moves(arm: ArmModel, q: np.ndarray | None = None) -> np.ndarray:
     :param q: coordinates (n,) of a closed loop; a tree needs none.
     """
     if arm.closed_loops:
+        assert q is not None
         return motion_by_drives(arm, q, spring_stiffness(arm, q))
     columns = np.zeros((arm.size, len(arm.joint_names)))
     for joint, motor in enumerate(arm.arrays.motor):

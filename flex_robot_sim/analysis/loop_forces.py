@@ -51,7 +51,7 @@ def constraint_forces(
     inverse, open_forces = pseudo_inverse((W[:, unpowered] * scale).T)
     force = inverse @ (needed[unpowered] * scale)
     at_motors = W[:, powered].T
-    least, _ = pseudo_inverse(at_motors @ open_forces, np.linalg.norm(W))
+    least, _ = pseudo_inverse(at_motors @ open_forces, float(np.linalg.norm(W)))
     force += open_forces @ (least @ (needed[powered] - at_motors @ force))
     return force, needed - W.T @ force
 
