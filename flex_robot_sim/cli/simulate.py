@@ -269,7 +269,7 @@ def _refuse_goal_beyond_limits(arm, arguments):
     if arguments.to is not None:
         checked('--to', arguments.to, arm.joint_names)
         if arm.closed_loops:  # passive joints arrive where the loops close
-            arguments.to = closed_pose(arm, arguments.to)[arm.joint_q]
+            arguments.to = closed_pose(arm, arguments.to)[arm.joint_q].tolist()
     beyond = beyond_limits(arm, '--to', arguments.to)
     if beyond:
         raise UsageError(f'{beyond}.')
