@@ -4,8 +4,8 @@ Rigid loops: Pinocchio's constraint dynamics, and two problems of the IFToMM ben
 A02 is a chain of two four-bars, whose links fall into line twice in a turn. A04 is the mechanism
 of Bricard: six hinges whose constraints are redundant. Both start as the library has them
 (lim.ii.udc.es/mbsbenchmark). Their known constant is the energy. In addition, A02 moves as a
-pendulum, whose angle is an integral, and A04 as Pinocchio's constrained dynamics. The energy of A02
-tells nothing by itself: an arm that is stuck where its links are in line keeps it.
+pendulum, whose angle is an integral, and A04 as Pinocchio's constrained dynamics. The energy of
+A02 tells nothing by itself: an arm that is stuck where its links are in line keeps it.
 """
 
 import numpy as np
