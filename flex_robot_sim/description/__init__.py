@@ -14,9 +14,10 @@ from pathlib import Path
 
 from flex_robot_sim.description import xacro_file
 from flex_robot_sim.description.bodies import check_bodies
-from flex_robot_sim.description.constraint import check_constraints, warn_of_foreign_loops
+from flex_robot_sim.description.constraint import check_bases, check_constraints
 from flex_robot_sim.description.document import Document, read_file
 from flex_robot_sim.description.flexibility import add_flexibility
+from flex_robot_sim.description.foreign_loops import warn_of_foreign_loops
 from flex_robot_sim.description.mimic import (
     check_mimics,
     hold_massless_mimics,
@@ -133,6 +134,7 @@ def _read(document):
     check_mimics(document, joints)
     joints = with_mimics(document, joints, mimic_choice(document, flexibility))
     add_flexibility(document, flexibility, links, joints)
+    check_bases(document, constraints.values(), links, joints.values())
     ordered_links, ordered_joints = order(document, links, joints)
     ordered_joints = hold_massless_mimics(document, ordered_links, ordered_joints)
     check_constraints(document, constraints.values(), links, ordered_joints)

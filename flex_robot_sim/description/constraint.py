@@ -32,21 +32,29 @@ class Constraint:
     ratio: float = 1.0  # multiplier of a mimic joint
 
 
-FOREIGN_LOOPS = ('loop_joint', 'ball_constraint', 'weld_constraint', 'distance_constraint')
+def check_bases(
+    document: Document,
+    constraints: Iterable[Constraint],
+    links: Mapping[str, Link],
+    joints: Iterable[Joint],
+) -> None:
+    """Raise DescriptionError for a constraint between links that no joints connect."""
+    parents = {joint.child: joint.parent for joint in joints}
 
+    def base(link):
+        above = [link]
+        while (link := parents.get(link, link)) not in above:
+            above.append(link)
+        return link
 
-def warn_of_foreign_loops(document: Document) -> None:
-    """Warn of closed loops in elements of other programs, which are passed over."""
-    for element in document.root.iterchildren('*'):
-        name = element.tag.rpartition('}')[2].rpartition(':')[2]
-        described = name if name in FOREIGN_LOOPS else ''
-        if name == 'gazebo' and element.find('joint/child') is not None:
-            described = 'gazebo'
-        if described:
-            document.warn(
-                document.line(element),
-                f'<{described}> describes a closed loop, which is passed over',
-                'Write it as <constraint>',
+    for constraint in constraints:
+        bases = base(constraint.parent), base(constraint.child)
+        if bases[0] != bases[1] and {*bases} <= {*links}:
+            raise document.error_at(
+                constraint.line,
+                f'constraint "{constraint.name}" connects two robots, with the bases "{bases[0]}" '
+                f'and "{bases[1]}"',
+                'Connect the bases by a <joint>, which may be fixed',
             )
 
 

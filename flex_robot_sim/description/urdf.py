@@ -8,6 +8,7 @@ import numpy as np
 from flex_robot_sim.description import words
 from flex_robot_sim.description.constraint import Constraint
 from flex_robot_sim.description.document import Document, XmlElement
+from flex_robot_sim.description.foreign_loops import refuse_foreign_joint, refuse_foreign_joints
 from flex_robot_sim.description.joint_types import JOINT_TYPES
 from flex_robot_sim.description.links import Inertial, Joint, JointFriction, Link
 from flex_robot_sim.description.misplaced import refuse_misplaced
@@ -50,6 +51,7 @@ def read_robot(
             root, f'the document is a <{root.tag}>, not a <robot>', 'Give a URDF or xacro file'
         )
     refuse_misplaced(document)
+    refuse_foreign_joints(document)
     children = _read_children(document, root, 'robot')
     name = _read_attributes(document, root, 'robot')['name']
     warn_about_version(document)
@@ -196,6 +198,7 @@ def _read_joint(document, element):
             f'joint "{element.get("name")}" is {kind}, which is not simulated here',
             'Build it from revolute and prismatic joints, or make it fixed',
         )
+    refuse_foreign_joint(document, element)
     values = _read_attributes(document, element, 'joint')
     name, kind = values['name'], values['type']
     children = _read_children(document, element, 'joint')

@@ -84,17 +84,43 @@ def test_two_constraints_have_two_names():
 
 
 @pytest.mark.parametrize(
-    'foreign',
+    'foreign, instead',
     [
-        '<loop_joint name="x" type="revolute"/>',
-        '<drake:ball_constraint/>',
-        '<gazebo><joint name="x"><parent>base</parent><child>hand</child></joint></gazebo>',
+        ('<loop_joint name="x" type="revolute"/>', '<constraint type="revolute">'),
+        ('<loop_joint name="x" type="odd"/>', '<constraint>'),
+        ('<drake:ball_constraint/>', '<constraint type="spherical">'),
+        ('<drake:linear_bushing_rpy/>', '<constraint type="fixed"> with <compliance>'),
+        (
+            '<gazebo><joint name="x" type="ball"><parent>base</parent><child>hand</child></joint>'
+            '</gazebo>',
+            '<constraint type="spherical">',
+        ),
     ],
 )
-def test_a_loop_in_an_element_of_another_program_causes_a_warning(foreign):
+def test_a_loop_in_an_element_of_another_program_causes_a_warning(foreign, instead):
     (line,) = read_description(arm_with(foreign)).warnings
-    assert line.endswith(
-        'describes a closed loop, which is passed over. Write it as <constraint>.'
+    assert line.startswith('<text>:7: ') and line.endswith(
+        f'describes a closed loop, which is passed over. Write it as {instead}.'
+    )
+
+
+@pytest.mark.parametrize('element', ['joint', 'drake:joint'])
+@pytest.mark.parametrize('kind, name', [('ball', 'spherical'), ('universal', 'universal')])
+def test_a_joint_type_of_another_program_is_named_with_its_word(element, kind, name):
+    ends = '<parent link="arm"/><child link="tip"/>'
+    foreign = f'<{element} name="x" type="{kind}">{ends}</{element}>'
+    assert complaint(arm_with('<link name="tip"/>', foreign)) == (
+        f'<text>:8: joint "x" is {name}, which URDF does not know. Write type="fixed" here, and '
+        f'<joint name="x" type="{name}"/> in <flexibility>.'
+    )
+
+
+def test_a_constraint_between_two_robots_is_reported_in_its_line():
+    ends = '<parent link="arm"/><child link="other"/>'
+    message = complaint(arm_with('<link name="other"/>', constraint('fixed', ends)))
+    assert message == (
+        '<text>:8: constraint "rod" connects two robots, with the bases "base" and "other". '
+        'Connect the bases by a <joint>, which may be fixed.'
     )
 
 
