@@ -24,6 +24,7 @@ from flex_robot_sim.dynamics.kinematics import set_base_poses, set_motion
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.constraint_rows import MIMIC
+from flex_robot_sim.util.exceptions import SettingError
 
 
 class ConstraintSlopes(NamedTuple):
@@ -35,6 +36,10 @@ class ConstraintSlopes(NamedTuple):
 
 def gaps_and_jacobian(arm: ArmModel, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Gaps (c,) [m, -] and Jacobian W (c, n) of all rows at coordinates q (n,)."""
+    if arm.arrays.constraint_stiffness.any():
+        raise SettingError(
+            'models at one state take constraints as rigid: remove <compliance>, or use Simulation'
+        )
     q = np.ascontiguousarray(q)
     with borrowed(arm) as scratch:
         work = scratch.work

@@ -21,7 +21,7 @@ from flex_robot_sim.batch.rows import (
     with_rows,
 )
 from flex_robot_sim.dynamics.arm_state import make_state, make_step_settings
-from flex_robot_sim.dynamics.constraints.closing import closed_coordinates
+from flex_robot_sim.dynamics.constraints.closing import closed_start
 from flex_robot_sim.dynamics.loads import LoadArrays, Push, make_loads
 from flex_robot_sim.dynamics.monitors import MIN_SLOW_COARSE_STEPS, make_watch, turn_limits
 from flex_robot_sim.jit.array_table import TableRows
@@ -92,7 +92,7 @@ class Members:
     def start_coordinates(self, rows: Iterable[int]) -> np.ndarray:
         """Return the start coordinates (r, n) of members."""
         arms = [self.arms[k] for k in rows]
-        start = {arm: closed_coordinates(arm, start_coordinates(arm)) for arm in {*arms}}
+        start = {arm: closed_start(arm, start_coordinates(arm)) for arm in {*arms}}
         return np.array([start[arm] for arm in arms]).reshape(-1, self.arms[0].size)
 
     def clear_step_history(self, rows: np.ndarray | np.integer | int) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from flex_robot_sim.description.compliance import Compliance
 from flex_robot_sim.description.document import Document
 from flex_robot_sim.description.flexibility import check_station
 from flex_robot_sim.description.links import Joint, Link
@@ -30,6 +31,7 @@ class Constraint:
     child_axis: np.ndarray  # (3,)    unit vector in its frame on the child
     length: float  # of a distance [m]; offset of a mimic joint [rad, m]; 0 otherwise
     ratio: float = 1.0  # multiplier of a mimic joint
+    compliance: Compliance = Compliance()
 
 
 def check_bases(

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from flex_robot_sim.description import words
+from flex_robot_sim.description.compliance import Compliance, checked_compliance
 from flex_robot_sim.description.constraint import Constraint
 from flex_robot_sim.description.document import Document, XmlElement
 from flex_robot_sim.description.foreign_loops import refuse_foreign_joint, refuse_foreign_joints
@@ -255,6 +256,10 @@ def _read_constraint(document, element):
         verb = 'no' if kind == 'distance' else 'a'
         remedy = 'Give length [m]' if kind == 'distance' else 'Remove length'
         raise document.error(element, f'{kind} constraint "{name}" has {verb} length', remedy)
+    compliance = Compliance()
+    if parts['compliance'] is not None:
+        (child,) = children['compliance']
+        compliance = checked_compliance(document, child, parts['compliance'], kind, name)
     parent_rotation, parent_position = _pose(parts['parent_origin'])
     child_rotation, child_position = _pose(parts['child_origin'])
     parent_axis, child_axis = (
@@ -274,6 +279,7 @@ def _read_constraint(document, element):
         parent_axis,
         child_axis,
         values['length'] or 0.0,
+        compliance=compliance,
     )
 
 

@@ -550,7 +550,15 @@ URDF = {
                 'm', None, 'of a `distance`, between the origins of the two frames'
             ),
         },
-        ('parent', 'parent_origin', 'parent_axis', 'child', 'child_origin', 'child_axis'),
+        (
+            'parent',
+            'parent_origin',
+            'parent_axis',
+            'child',
+            'child_origin',
+            'child_axis',
+            'compliance',
+        ),
     ),
     'parent_origin': Element('the frame of the constraint in the parent link', _POSE),
     'child_origin': Element('the frame of the constraint in the child link', _POSE),
@@ -561,6 +569,17 @@ URDF = {
     'child_axis': Element(
         'axis on the child: along parent_axis if revolute, normal to it if universal',
         _constraint_axis('direction, in the frame of child_origin'),
+    ),
+    'compliance': Element(
+        'springs and dampers in place of the rigid conditions of a constraint',
+        {
+            'stiffness': _positive('N/m', None, 'in translation; absent: rigid'),
+            'damping': _number('N s/m', 0.0, 'parallel to stiffness', at_least=0.0),
+            'rotational_stiffness': _positive('N m/rad', None, 'in rotation; absent: rigid'),
+            'rotational_damping': _number(
+                'N m s/rad', 0.0, 'parallel to rotational_stiffness', at_least=0.0
+            ),
+        },
     ),
 }
 
@@ -592,6 +611,7 @@ URDF_UNKNOWN_ATTRIBUTE = {
     'child_origin': 'error',
     'parent_axis': 'error',
     'child_axis': 'error',
+    'compliance': 'error',
     'mass': 'warning',
     'inertia': 'warning',
     'limit': 'warning',

@@ -5,6 +5,7 @@ Every step needs it. It is computed from the velocities of bodies and mass point
 inertia of the modes. Equation numbers are those of docs/theory.md.
 """
 
+from flex_robot_sim.dynamics.constraints.compliance import compliance_energy
 from flex_robot_sim.dynamics.forces import spring_energy
 from flex_robot_sim.dynamics.kinematics import set_base_poses, set_motion
 from flex_robot_sim.dynamics.maxwell_slip import slip_energy
@@ -53,7 +54,10 @@ def set_energies_of_motion(arm, q, qd, work, out):
     for j in range(arm.motor.size):
         driven = j if arm.motor[j] < 0 else arm.motor[j]
         kinetic += 0.5 * arm.rotor[j] * qd[driven] * qd[driven]
-    out[0], out[1], out[2] = kinetic, spring_energy(arm, q) + slip_energy(arm, work), potential
+    strain = spring_energy(arm, q) + slip_energy(arm, work)
+    if arm.constraint_kind.size > 0:
+        strain += compliance_energy(arm, work)
+    out[0], out[1], out[2] = kinetic, strain, potential
 
 
 @compiled

@@ -33,7 +33,7 @@ def set_instant_accelerations(arm, loads, q, qd, effort, is_sticky, work, rates,
         set_copy(qdd, rates)
         if arm.constraint_kind.size > 0:
             solve_dynamics(arm, q, qd, effort, h, rates, work, qdd)
-            constrain_accelerations(arm, work, qdd)
+            constrain_accelerations(arm, qd, work, qdd)
         else:
             implicit_dynamics(arm, q, qd, effort, h, rates, work, qdd)
         for k in range(q.size):

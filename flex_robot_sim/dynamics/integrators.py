@@ -14,6 +14,7 @@ Orders and stability: Hairer, Lubich & Wanner, Geometric Numerical Integration (
 from math import inf, isfinite, sqrt
 
 from flex_robot_sim.dynamics.arm_state import RK4, SEMI_IMPLICIT_EULER
+from flex_robot_sim.dynamics.constraints.compliance import compliance_loss
 from flex_robot_sim.dynamics.constraints.end_motion import set_end_twists
 from flex_robot_sim.dynamics.constraints.projection import (
     add_prescribed_reactions,
@@ -21,7 +22,12 @@ from flex_robot_sim.dynamics.constraints.projection import (
     instant_dynamics,
 )
 from flex_robot_sim.dynamics.constraints.responses import add_response, factor_constraints
-from flex_robot_sim.dynamics.constraints.solution import close_middle, close_rates, close_step
+from flex_robot_sim.dynamics.constraints.solution import (
+    close_middle,
+    close_rates,
+    close_step,
+    set_start_gaps,
+)
 from flex_robot_sim.dynamics.coordinates import integrate
 from flex_robot_sim.dynamics.coupled_damping import apply_coupled_damping
 from flex_robot_sim.dynamics.energy import set_energies, set_energies_of_motion
@@ -174,6 +180,8 @@ def midpoint_step(arm, loads, settings, state, step, watch, work):
             old_joint_force[k] = work.joint_force[k]
             if substep == last_substep:  # extrapolate the acceleration
                 qdd[k] += qdd[k] - work.last[k]
+        if has_loops:
+            set_start_gaps(arm, q, qd, substep, work)
         old_change, converged, is_close, count, cg_iterations = inf, False, False, 0, 0
         work.constraint_force[:] = 0.0
         while not converged and count < MAX_ITERATIONS:
@@ -245,6 +253,7 @@ def midpoint_step(arm, loads, settings, state, step, watch, work):
         if has_memory:
             flow[1] += slip_until_end(arm, mid_qd, qdd, substep, work)
         if has_loops:
+            flow[1] += compliance_loss(arm, substep, work)
             is_closed &= close_rates(arm, new_qd, work)
             set_end_twists(arm, new_q, new_qd, work)
             set_energies_of_motion(arm, new_q, new_qd, work, work.energy)

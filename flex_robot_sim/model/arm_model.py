@@ -90,6 +90,8 @@ class ArmArrays(NamedTuple):
     constraint_axis: Vectors3  # (c, 2, 3) unit vectors in these bodies
     constraint_length: np.ndarray  # (c,)     of a distance, offset of a mimic joint     [m, rad]
     constraint_ratio: np.ndarray  # (c,)      of a mimic joint
+    constraint_stiffness: np.ndarray  # (c,)   0: rigid                         [N/m, N m/rad]
+    constraint_damping: np.ndarray  # (c,)     of a row with stiffness      [N s/m, N m s/rad]
     constraint_rows: np.ndarray  # (k, 2)    first and end row of each constraint
     constraint_path: np.ndarray  # (i,)      whether body i moves a row
     has_coordinates: np.ndarray  # (i,)      whether body i, or one beyond it, has any
@@ -163,6 +165,8 @@ class Workspace(NamedTuple):
     constraint_factor: np.ndarray  # (c, c)     Cholesky factor of D = W X
     constraint_force: np.ndarray  # (c,)       of each row, as last solved           [N, N m]
     constraint_gap: np.ndarray  # (c,)       of each row                                [m, -]
+    constraint_start: np.ndarray  # (c,)       gap of each row at the start of a step
+    constraint_compliance: np.ndarray  # (c,)  added to the diagonal of D; 0: rigid row (T75)
     constraint_impulse: np.ndarray  # (c,)     of each row, as last solved
     constraint_change: np.ndarray  # (c,)      temporary of its solution
     constraint_end_jacobian: np.ndarray  # (c, n)  W at the end of a step
@@ -455,6 +459,8 @@ def _shapes(i, n, s, j, total, shared, elements, c):
         'constraint_factor': (c, c),
         'constraint_force': (c,),
         'constraint_gap': (c,),
+        'constraint_start': (c,),
+        'constraint_compliance': (c,),
         'constraint_impulse': (c,),
         'constraint_change': (c,),
         'constraint_end_jacobian': (c, total),

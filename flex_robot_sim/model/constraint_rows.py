@@ -70,7 +70,7 @@ def row_arrays(
 
     :param parents: of the bodies, (i,); moves: whether each has coordinates, (i,).
     """
-    kinds, bodies, points, axes, lengths, ratios = [], [], [], [], [], []
+    kinds, bodies, points, axes, lengths, ratios, springs = [], [], [], [], [], [], []
     for loop in loops:
         frames = loop.parent, loop.child
         for row in constraint_rows(loop.constraint):
@@ -80,6 +80,7 @@ def row_arrays(
             axes.append([loop.parent.R @ row.parent_axis, loop.child.R @ row.child_axis])
             lengths.append(loop.constraint.length)
             ratios.append(loop.constraint.ratio)
+            springs.append(_spring(loop.constraint.compliance, row.kind))
     return {
         'constraint_kind': np.array(kinds, int),
         'constraint_body': np.array(bodies, int).reshape(-1, 2),
@@ -87,12 +88,20 @@ def row_arrays(
         'constraint_axis': np.array(axes, float).reshape(-1, 2, 3),
         'constraint_length': np.array(lengths, float),
         'constraint_ratio': np.array(ratios, float),
+        'constraint_stiffness': np.array(springs, float).reshape(-1, 2)[:, 0].copy(),
+        'constraint_damping': np.array(springs, float).reshape(-1, 2)[:, 1].copy(),
         'constraint_rows': np.array(
             [[loop.rows.start, loop.rows.stop] for loop in loops], int
         ).reshape(-1, 2),
         'constraint_path': _between(np.unique(bodies).astype(int), parents),
         'has_coordinates': _between(np.flatnonzero(moves), parents),
     }
+
+
+def _spring(compliance, kind):
+    """Stiffness and damping of a row; a stiffness of 0 means rigid."""
+    stiffness, damping = compliance[2:] if kind == ANGLE else compliance[:2]
+    return (stiffness, damping) if np.isfinite(stiffness) else (0.0, 0.0)
 
 
 def _between(bodies, parents):

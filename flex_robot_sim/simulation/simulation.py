@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flex_robot_sim.dynamics.constraints.closing import closed_coordinates
+from flex_robot_sim.dynamics.constraints.closing import closed_start
 from flex_robot_sim.dynamics.integrators import NON_FINITE_EFFORT
 from flex_robot_sim.dynamics.loads import Push, expect_link, make_loads
 from flex_robot_sim.dynamics.mass_matrix import refuse_massless
@@ -83,7 +83,7 @@ class Simulation(SimulationQueries, Recorder, CopiedByState):
         self.reports: list[str] = []  # warnings: the state is outside the validity of the model
         self._start_lines = tuple(line for line in [start_note(arm)] if line)
         self._make_parts()
-        self._simulated.state.q[:] = closed_coordinates(arm, start_coordinates(arm))
+        self._simulated.state.q[:] = closed_start(arm, start_coordinates(arm))
         self._simulated.start_energy = self._simulated.energies().sum()
         self._check_step_stability(0.0, 0.0)
         self.reports += self._start_lines

@@ -5,7 +5,11 @@ from math import isfinite
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flex_robot_sim.dynamics.constraints.closing import closed_coordinates, closed_rates
+from flex_robot_sim.dynamics.constraints.closing import (
+    closed_coordinates,
+    closed_rates,
+    closed_start,
+)
 from flex_robot_sim.model.arguments import (
     checked,
     expect_motors,
@@ -23,8 +27,10 @@ def checked_state(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return all coordinates and their rates (n,); see Simulation.set_state."""
     v = np.zeros(arm.size) if v is None else joints_or_coordinates(arm, 'v', v)
-    q = start_coordinates(arm) if q is None else joints_or_coordinates(arm, 'q', q)
-    q = closed_coordinates(arm, q)
+    if q is None:
+        q = closed_start(arm, start_coordinates(arm))
+    else:
+        q = closed_coordinates(arm, joints_or_coordinates(arm, 'q', q))
     return q, closed_rates(arm, q, v)
 
 

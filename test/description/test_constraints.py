@@ -66,6 +66,13 @@ MISTAKES = {
     'Add <parent_axis xyz="..."/>.',
     constraint('spherical', ENDS + '<child_axis/>'): 'spherical constraint "rod" has a '
     '<child_axis>, which it does not use. Remove it, or choose another type.',
+    constraint('fixed', ENDS + '<compliance/>'): 'the <compliance> of constraint "rod" has no '
+    'stiffness. Give stiffness [N/m] or rotational_stiffness [N m/rad].',
+    constraint('fixed', ENDS + '<compliance damping="1"/>'): 'constraint "rod" has a damping but '
+    'no stiffness. Give stiffness, or leave out damping: without it, translation is rigid.',
+    constraint('spherical', ENDS + '<compliance rotational_stiffness="1"/>'): 'spherical '
+    'constraint "rod" has a rotational_stiffness, but no rotation opens it. Remove it, or choose '
+    'another type.',
     constraint('spherical', ENDS + '<origin/>'): 'unknown element <origin>. '
     'Did you mean "child_origin"?',
 }

@@ -83,10 +83,14 @@ def test_accelerations_are_those_of_the_joints_of_pinocchio(kind):
         assert found == pytest.approx(expected, abs=1e-9 * np.abs(expected).max())
 
 
-def test_springs_set_the_frequencies_of_a_spherical_joint():
-    arm = frs.load(hung('spherical', attributes=' spring_stiffness="300"'), gravity=(0, 0, 0))
-    expected = np.sqrt(np.linalg.eigvalsh(300.0 * np.linalg.inv(about_pivot()))) / (2 * np.pi)
-    assert frs.frequencies(arm, [0.0, 0.0, 0.0]) == pytest.approx(expected, rel=1e-9)
+def test_springs_drive_a_spherical_joint_back():
+    text = hung('spherical', attributes=' spring_stiffness="300"')
+    simulation = frs.Simulation(frs.load(text, gravity=(0.0, 0.0, 0.0)))
+    for axis in 1e-7 * np.eye(3):
+        simulation.set_state(axis)
+        expected = -300.0 * np.linalg.solve(about_pivot(), axis)
+        found = queries.accelerations(simulation._simulated)
+        assert found == pytest.approx(expected, abs=1e-6 * np.abs(expected).max())
 
 
 @pytest.mark.slow
@@ -130,4 +134,4 @@ def test_a_spherical_pendulum_passes_its_singular_pose_without_gaining_energy():
         fastest = max(fastest, np.abs(simulation.v).max())
         assert abs(sum(simulation.energy()[:3]) - start) < 1e-9
         assert np.abs(simulation.twist('rod')[:3]).max() < 20.0
-    assert fastest > 100.0  # of the coordinates, near the singular pose
+    assert fastest > 50.0  # of the coordinates, near the singular pose

@@ -7,6 +7,8 @@ joints stay where they are. Links stay as they are bent, unless the loop does no
 """
 
 from collections.abc import Collection
+from contextlib import suppress
+from dataclasses import replace
 
 import numpy as np
 
@@ -26,11 +28,23 @@ MAX_START_RATE = 1e-9  # over the largest rate
 MIN_SINGULAR_VALUE = 1e-9  # over the largest one; below it, rows are redundant
 
 
+def closed_start(arm: ArmModel, q: np.ndarray) -> np.ndarray:
+    """Return `closed_coordinates`, if possible with all springs of constraints relaxed."""
+    arrays = arm.arrays
+    if arrays.constraint_stiffness.any():
+        rigid = arrays._replace(constraint_stiffness=np.zeros(arrays.constraint_kind.size))
+        with suppress(SettingError):
+            return closed_coordinates(replace(arm, arrays=rigid), q)
+    return closed_coordinates(arm, q)
+
+
 def closed_coordinates(
     arm: ArmModel, q: np.ndarray, prescribed: Collection[int] = ()
 ) -> np.ndarray:
     """
     Return coordinates (n,) near q that close all loops; SettingError if there are none.
+
+    Rows with a spring stay open.
 
     If Newton's method fails from q, it also changes how links are bent, where q has bent ones,
     and starts from random positions of the passive joints; the result nearest to q counts.
@@ -154,7 +168,10 @@ def _newton(arm, q, moved, work):
 
 
 def _set_rows(arm, q, work):
+    """Set gaps and Jacobian in `work`, which are zero for rows with a spring."""
     call_with_tables(_set_motion_and_jacobian, arm.arrays, q, np.zeros(arm.size), work)
+    is_compliant = arm.arrays.constraint_stiffness > 0.0
+    work.constraint_gap[is_compliant] = work.constraint_jacobian[is_compliant] = 0.0
 
 
 @compiled

@@ -13,29 +13,38 @@ Forces make it zero: D lambda = -g'', with D of (T73).
 
 from numpy import sqrt
 
+from flex_robot_sim.dynamics.constraints.compliance import is_compliant, set_present_forces
 from flex_robot_sim.dynamics.constraints.responses import (
     add_response,
     factor_constraints,
     remove_rates,
 )
-from flex_robot_sim.dynamics.constraints.rows import cross, mimic_difference, placed, turned
+from flex_robot_sim.dynamics.constraints.rows import (
+    cross,
+    mimic_difference,
+    placed,
+    set_jacobian,
+    turned,
+)
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.model.constraint_rows import ALONG, ANGLE, MIMIC
-from flex_robot_sim.spatial.screws import set_copy
 
 ROUNDS = 8  # of the solution for the forces
 
 
 @compiled
-def constrain_accelerations(arm, work, qdd):
+def constrain_accelerations(arm, qd, work, qdd):
     """
     Change accelerations so that closed loops stay closed.
 
     The motion of all bodies in `work` is that of the unconstrained accelerations, and its factors
     are those of the last `solve_dynamics`.
 
+    :param qd: rates, (n,).
     :param qdd: accelerations, (n,), changed; work.constraint_force receives the forces.
     """
+    set_jacobian(arm, work)
+    set_present_forces(arm, qd, work)
     factor_constraints(arm, work)
     for r in range(arm.constraint_kind.size):
         if arm.constraint_kind[r] == MIMIC:
@@ -44,8 +53,15 @@ def constrain_accelerations(arm, work, qdd):
             work.constraint_gap[r] = second_rate(arm, r, work)
     W, change = work.constraint_jacobian, work.cg_vectors[0]
     change[:] = 0.0
+    add_response(arm, 1.0, work.constraint_force, work, change)
+    for r in range(arm.constraint_kind.size):
+        if is_compliant(arm, r):
+            work.constraint_gap[r] = 0.0
+            for k in range(change.size):
+                work.constraint_gap[r] -= W[r, k] * change[k]
     remove_rates(arm, W, 0.0, ROUNDS, work, change)
-    set_copy(work.constraint_impulse, work.constraint_force)
+    for r in range(arm.constraint_kind.size):
+        work.constraint_force[r] += work.constraint_impulse[r]
     add_response(arm, 1.0, work.constraint_force, work, qdd)
 
 

@@ -8,6 +8,7 @@ stay on their motion.
 
 from math import inf
 
+from flex_robot_sim.dynamics.constraints.compliance import keep_open
 from flex_robot_sim.dynamics.constraints.end_motion import set_end_poses
 from flex_robot_sim.dynamics.constraints.instant import constrain_accelerations
 from flex_robot_sim.dynamics.constraints.responses import remove_rates
@@ -30,7 +31,7 @@ def instant_dynamics(arm, q, qd, effort, work, qdd):
     """Accelerations (n,) at an instant, with closed loops."""
     if arm.constraint_kind.size > 0:
         solve_dynamics(arm, q, qd, effort, 0.0, qdd, work, qdd)
-        constrain_accelerations(arm, work, qdd)
+        constrain_accelerations(arm, qd, work, qdd)
     else:
         implicit_dynamics(arm, q, qd, effort, 0.0, qdd, work, qdd)
 
@@ -51,6 +52,7 @@ def close_loops(arm, q, qd, work):
             break
         for k in range(q.size):
             change[k] = 0.0
+        keep_open(arm, work)
         remove_rates(arm, W, 0.25 * CLOSED_GAP, LINEAR_ROUNDS, work, change)
         for k in range(q.size):
             q[k] += change[k]

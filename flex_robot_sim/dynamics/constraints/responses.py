@@ -157,7 +157,7 @@ def factor_matrix(arm, work):
                 total += weighted[k] * y[s, k]
             if r == s:
                 least = PROXIMAL_WEIGHT * total
-                total += least
+                total += least + work.constraint_compliance[r]
                 for k in range(s):
                     total -= factor[r, k] * factor[r, k]
                 # rounding may take more from a redundant row than there is
@@ -219,7 +219,8 @@ def remove_rates(arm, W, limit, rounds, work, rates):
     """
     Add X d to rates (n,) so that the rates of all rows are zero, for the sum d of impulses.
 
-    The rate of row r is work.constraint_gap[r] + W[r] . rates. W may be that of a nearby state.
+    The rate of row r is work.constraint_gap[r] + W[r] . rates + c d[r], with its compliance c
+    (T75). W may be that of a nearby state.
 
     :param W: Jacobian, (c, n); limit: on the rates of rows that need no change.
     :param rounds: largest number of corrections.
@@ -231,7 +232,7 @@ def remove_rates(arm, W, limit, rounds, work, rates):
     for _ in range(rounds):
         largest = 0.0
         for r in range(d.size):
-            rate = work.constraint_gap[r]
+            rate = work.constraint_gap[r] + work.constraint_compliance[r] * d[r]
             for k in range(rates.size):
                 rate += W[r, k] * rates[k]
             largest = max(largest, abs(rate))

@@ -171,7 +171,8 @@ def set_rows(arm, work, W):
     Gaps of mimic joints are left to `set_mimic_gaps`.
 
     :param W: receives the Jacobian, (c, n).
-    :returns: the largest gap, over the size of the arm above 1 m, which its rounding scales with.
+    :returns: the largest gap of a rigid row, over the size of the arm above 1 m, which its
+        rounding scales with.
     """
     F, S, largest = work.parent_motion, work.relative_screw, 0.0
     for g in range(arm.constraint_rows.shape[0]):
@@ -186,7 +187,8 @@ def set_rows(arm, work, W):
         p, e = ends(arm, first, work)
         for r in range(first, end):
             set_gap_between(arm, r, p, e, work, F)
-            largest = max(largest, abs(work.constraint_gap[r]) / size_of(e))
+            if arm.constraint_stiffness[r] == 0.0:
+                largest = max(largest, abs(work.constraint_gap[r]) / size_of(e))
             x, y, z, u, v, w = F[0], F[1], F[2], F[3], F[4], F[5]
             for k in range(W.shape[1]):
                 total = x * S[k, 0] + y * S[k, 1] + z * S[k, 2]

@@ -16,6 +16,13 @@ within the step: there, new responses to W_1 replace X.
 
 from math import inf
 
+from flex_robot_sim.dynamics.constraints.compliance import (
+    is_compliant,
+    keep_rates,
+    set_law_gaps,
+    set_open_rates,
+    start_compliance,
+)
 from flex_robot_sim.dynamics.constraints.end_motion import set_end_poses
 from flex_robot_sim.dynamics.constraints.responses import add_response, remove_rates, set_responses
 from flex_robot_sim.dynamics.constraints.rows import set_mimic_gaps, set_rows
@@ -32,6 +39,17 @@ MAX_RATIO = 0.1  # of gaps in a Newton step, and of what it leaves; above it X i
 
 
 @compiled
+def set_start_gaps(arm, q, qd, h, work):
+    """Prepare compliant rows, if any, for a step h [s] from coordinates q (n,)."""
+    for r in range(arm.constraint_kind.size):
+        if is_compliant(arm, r):
+            set_end_poses(arm, q, qd, work)
+            set_rows(arm, work, work.constraint_end_jacobian)
+            start_compliance(arm, h, work)
+            break
+
+
+@compiled
 def close_middle(arm, qd, h, work, rates, qdd):
     """
     Make the rates of the rows zero in the middle of a step (T73).
@@ -41,7 +59,7 @@ def close_middle(arm, qd, h, work, rates, qdd):
     """
     for k in range(qd.size):
         rates[k] = qd[k] + 0.5 * h * qdd[k]
-    work.constraint_gap[:] = 0.0
+    set_open_rates(arm, h, work)
     remove_rates(arm, work.constraint_jacobian, 0.0, MIDDLE_ROUNDS, work, rates)
     add_impulse(arm, 2.0 / h, work, qdd)
 
@@ -72,6 +90,7 @@ def close_step(arm, q, qd, h, work, end, change, qdd):
         set_end_poses(arm, end, qd, work)
         previous = largest
         largest = max(set_rows(arm, work, W), set_mimic_gaps(arm, end, work))
+        largest = max(largest, set_law_gaps(arm, h, work))
         if not largest > CLOSED_GAP or number == MAX_NEWTON_STEPS - 1:
             break
         left = inf
@@ -100,10 +119,11 @@ def close_rates(arm, qd, work):
     fastest = 0.0
     for k in range(qd.size):
         fastest = max(fastest, abs(qd[k]))
-    work.constraint_gap[:] = 0.0
     W, limit = work.constraint_end_jacobian, CLOSED_RATE * fastest
+    keep_rates(arm, W, qd, work)
     largest = remove_rates(arm, W, limit, LINEAR_ROUNDS, work, qd)
     if not largest <= limit:
         set_responses(arm, W, work)
+        keep_rates(arm, W, qd, work)
         largest = remove_rates(arm, W, limit, LINEAR_ROUNDS, work, qd)
     return largest <= MAX_RATE * (1.0 + fastest)
