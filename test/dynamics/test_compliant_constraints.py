@@ -101,7 +101,7 @@ def test_accelerations_are_those_of_the_tree_under_the_forces_of_the_springs(kin
 def test_a_stiff_spring_differs_from_the_rigid_constraint_by_its_compliance():
     rigid = frs.read_description('four_bar').text
     paths, start = [], {}
-    for text in (rigid, *(compliant(rigid, f'stiffness="{k}"') for k in ('1e8', '1e7', '1e6'))):
+    for text in (rigid, *(compliant(rigid, f'stiffness="{k}"') for k in ('1e11', '1e9', '1e7'))):
         simulation = frs.Simulation(frs.load(text))
         if not start:
             simulation.set_state(v=[3.0, 0.0, 0.0])
@@ -110,9 +110,8 @@ def test_a_stiff_spring_differs_from_the_rigid_constraint_by_its_compliance():
         simulation.step(200)
         paths.append(simulation.q.copy())
     stiff, middle, soft = (np.abs(path - paths[0]).max() for path in paths[1:])
-    assert stiff < 5e-6
-    assert middle == pytest.approx(10 * stiff, rel=0.2)
-    assert soft == pytest.approx(10 * middle, rel=0.2)
+    assert stiff < 1e-7
+    assert soft == pytest.approx(100 * middle, rel=0.2)
 
 
 @pytest.mark.slow
