@@ -57,9 +57,10 @@ def tune(tmp_path):
         process.close()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     'way',
-    [('--topic', 'joint_trajectory'), pytest.param(('--action', ACTION), marks=pytest.mark.long)],
+    [('--topic', 'joint_trajectory'), ('--action', ACTION)],
     ids=lambda way: way[0].strip('-'),
 )
 def test_the_arm_stops_by_ctrl_c_and_without_states(

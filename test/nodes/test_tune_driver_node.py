@@ -1,5 +1,6 @@
 """`flexsim tune` with ROS: a controller, joint states and an IMU over DDS."""
 
+import signal
 import threading
 import time
 
@@ -139,3 +140,19 @@ def test_the_stop_of_an_arm_that_is_held_up_ends_where_the_arm_is(controller, dr
     assert first.points[0].time_from_start.nanosec >= 0.3e9
     np.testing.assert_allclose(stop.points[0].positions, start, atol=1e-9)
     assert list(stop.points[0].velocities) == [0.0, 0.0]
+
+
+def test_ctrl_c_inside_rclpy_stops_the_arm(controller, driver):
+    while driver.state() is None:
+        driver.wait(0.05)
+    start = driver.state().position
+    move = smooth_move(start, start + [0.6, 0.0], 0.5, 10.0)
+    timer = threading.Timer(0.4, signal.raise_signal, [signal.SIGINT])
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        follow(driver, *move)
+    end = time.monotonic() + 5.0
+    while len(controller.received) < 2 and time.monotonic() < end:
+        driver.wait(0.02)
+    reached = controller.received[-1].points[-1].positions[0]
+    assert len(controller.received) == 2 and start[0] < reached < start[0] + 0.5
