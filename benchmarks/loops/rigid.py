@@ -5,7 +5,7 @@ A02 is a chain of two four-bars, whose links fall into line twice in a turn. A04
 of Bricard: six hinges whose constraints are redundant. Both start as the library has them
 (lim.ii.udc.es/mbsbenchmark). Their known constant is the energy. In addition, A02 moves as a
 pendulum, whose angle is an integral, and A04 as Pinocchio's constrained dynamics. The energy of
-A02 tells nothing by itself: an arm that is stuck where its links are in line keeps it.
+A02 is no proof of its motion: an arm that is stuck where its links are in line keeps it.
 """
 
 import numpy as np
