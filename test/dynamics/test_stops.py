@@ -37,7 +37,7 @@ def assert_energy_never_rises(simulation, seconds):
 
 @pytest.mark.parametrize('step', STEPS)
 @pytest.mark.parametrize(
-    'name', ['two_link', 'dual_screw_arm', 'ella', 'rcm', 'canadarm2', 'four_bar']
+    'name', ['tapered_boom', 'two_link', 'dual_screw_arm', 'ella', 'rcm', 'canadarm2', 'four_bar']
 )
 def test_a_released_shipped_arm_gains_no_energy(name, step):
     arm = frs.load(name)
@@ -76,6 +76,7 @@ def test_all_shipped_robots_are_listed_here():
         'rcm',
         'canadarm2',
         'four_bar',
+        'tapered_boom',
     }
 
 
