@@ -8,6 +8,7 @@ The shapes are those of <visual>, in a closed position of the arm.
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 import numpy as np
@@ -50,7 +51,7 @@ def draw(name, file):
     simulation = frs.Simulation(arm)
     simulation.set_state([positions.get(joint, 0.0) for joint in arm.joint_names])
     figure = plt.figure(figsize=SIZE)
-    axes = figure.add_axes((0, 0, 1, 1), projection='3d')
+    axes: Any = figure.add_axes((0, 0, 1, 1), projection='3d')
     faces, colours = [], []
     for polygons, colour in _shapes(arm, simulation):
         faces += polygons

@@ -58,6 +58,12 @@ def moving_loop(seed, kind, step=1e-3, coupling='shortening', **options):
     return simulation
 
 
+def without_loops(arm, coupling='shortening'):
+    """Return the same arm without its constraints."""
+    text, _, end = arm.description.text.partition('<constraint')
+    return frs.load(text + end.rpartition('</constraint>')[2], coupling=coupling)
+
+
 def energy_rise(simulation, steps):
     """Step without effort; return the largest rise of energy in a step, over 1 J and energy."""
     largest, last = -np.inf, sum(simulation.energy()[:3])

@@ -115,7 +115,8 @@ class WeightedDesigns:
                 (low, duration, shorter) if shorter is not None else (duration, high, found)
             )
         self._duration = high
-        times, amplitudes = problem.fewer_impulses(*found, allowed)
+        times, amplitudes = found
+        times, amplitudes = problem.fewer_impulses(times, amplitudes, allowed)
         return impulses.merged_impulses(self._name, times, amplitudes, self._modes)
 
 

@@ -7,7 +7,7 @@ References: closed forms, other cuts of the same mechanism, and the motion of `S
 import numpy as np
 import pytest
 from arms import joint, link, robot
-from closed_loops import ONE_LOOP, closed_robot, opening
+from closed_loops import ONE_LOOP, closed_robot, opening, without_loops
 from cut_loops import DRIVES, cut_loop
 from refusals import refusal
 
@@ -70,11 +70,6 @@ def test_modes_and_efforts_do_not_depend_on_the_cut(cuts):
             assert same.frequencies == pytest.approx(mine.frequencies, rel=1e-9)
             assert same.damping_ratios == pytest.approx(mine.damping_ratios, abs=1e-9)
         assert other[2] == pytest.approx(first[2], rel=1e-8)
-
-
-def without_loops(arm):
-    text, _, end = arm.description.text.partition('<constraint')
-    return frs.load(text + end.rpartition('</constraint>')[2])
 
 
 def held_by(arm):
@@ -197,7 +192,8 @@ def test_a_released_loop_vibrates_at_the_frequency_of_its_mode():
     shape = np.real(found.shapes[:, 0])
     sim.set_state(rest.q, 1e-3 * shape)
     sim.hold([0.7, 0.0, 0.0], [60.0, 0.0, 0.0], [0.0] * 3)
-    crossings, last = [], sim.q[0] - 0.7
+    crossings: list = []
+    last = sim.q[0] - 0.7
     while len(crossings) < 9:
         sim.step()
         now = sim.q[0] - 0.7

@@ -13,7 +13,7 @@ PUBLIC = (
     'so_arm_description/urdf/so100.urdf',
     'xarm_description/urdf/xarm7.urdf',
 )
-EXACT = {'rtol': 0.0, 'atol': 1e-8}  # the search promises 1e-9
+EXACT: dict = {'rtol': 0.0, 'atol': 1e-8}  # the search promises 1e-9
 ROUND = (0.45, 0.25, 0.15)  # within reach of two_link [m]
 
 

@@ -16,6 +16,7 @@ from closed_loops import (
     opening,
     opening_rates,
     pinocchio_loops,
+    without_loops,
 )
 from scipy.integrate import solve_ivp
 
@@ -29,11 +30,6 @@ LINKAGE = ('revolute', 'prismatic')
 
 def accelerations(simulation):
     return queries.accelerations(simulation._simulated)
-
-
-def without_loops(arm, coupling='shortening'):
-    text, _, end = arm.description.text.partition('<constraint')
-    return frs.load(text + end.rpartition('</constraint>')[2], coupling=coupling)
 
 
 @pytest.mark.parametrize('kind', ['spherical', 'fixed'])

@@ -116,7 +116,8 @@ def transfer_rates(pieces, count):
             state = expm(A * length) @ state
         return np.linalg.det(state[2:, 2:])
 
-    found, step, w = [], 0.5, 0.1
+    found: list = []
+    step, w = 0.5, 0.1
     while len(found) < count:
         if np.sign(determinant(w)) != np.sign(determinant(w + step)):
             found.append(brentq(determinant, w, w + step, xtol=1e-12))
@@ -172,7 +173,7 @@ def test_two_shapes_carry_a_force_and_a_moment_at_the_tip_of_any_beam():
     random = np.random.default_rng(4)
     for _ in range(4):
         a, b, c = random.uniform(0.2, 1.0, 3)
-        EI = [lambda s, a=a: (1 + a * s) ** 3, lambda s, b=b, c=c: b * (1 + c * s) ** -1.0]
+        EI: list = [lambda s, a=a: (1 + a * s) ** 3, lambda s, b=b, c=c: b * (1 + c * s) ** -1.0]
         breaks = (0.0, random.uniform(0.2, 0.8), 1.0)
 
         def factor(s, EI=EI, cut=breaks[1]):

@@ -279,7 +279,8 @@ def test_run_equals_steps_until_the_output_rests(has_history):
         if has_history:
             for shaper in (ran, stepped):
                 shaper.reset(np.array([0.2, -0.1]))
-        found, rows = ran.run(samples), []
+        found = ran.run(samples)
+        rows: list = []
         while len(rows) < len(samples) or not stepped.is_settled:
             rows.append(stepped.step(samples[min(len(rows), len(samples) - 1)]).copy())
         assert (found == np.array(rows)).all() and ran.is_settled
