@@ -251,5 +251,5 @@ def _set_loop_accelerations(arm, loads, q, qd, effort, work, qdd):
         return False
     set_loads(arm, loads, q, work)
     solve_dynamics(arm, q, qd, effort, 0.0, qdd, work, qdd)
-    constrain_accelerations(arm, work, qdd)
+    constrain_accelerations(arm, qd, work, qdd)
     return True
