@@ -18,6 +18,7 @@ from flex_robot_sim.util.exceptions import SettingError
 
 MAX_GAP = 1e-7  # of a state that counts as closed                                  [m, -]
 MAX_RATE = 1e-7  # closing rate over the largest rate
+ROUNDING = 1e-12  # of a force without a motor, over the largest force
 
 
 def refuse_open_loops(arm: ArmModel, q: np.ndarray, v: np.ndarray) -> None:
@@ -53,7 +54,10 @@ def constraint_forces(
     at_motors = W[:, powered].T
     least, _ = pseudo_inverse(at_motors @ open_forces, float(np.linalg.norm(W)))
     force += open_forces @ (least @ (needed[powered] - at_motors @ force))
-    return force, needed - W.T @ force
+    left = needed - W.T @ force
+    is_rounding = np.abs(left) <= ROUNDING * np.abs(needed).max(initial=0.0)
+    left[unpowered[is_rounding[unpowered]]] = 0.0
+    return force, left
 
 
 def loop_accelerations(
