@@ -178,7 +178,7 @@ def _checked(name, values):
     return array
 
 
-def expect_pose(pose):
+def expect_pose(pose: ArrayLike) -> np.ndarray:
     """Return a validated pose (4, 4)."""
     array = array_or_nan(pose)
     if (

@@ -69,7 +69,7 @@ def compile_jobs() -> list[tuple[Callable, Callable, tuple[Any, ...]]]:
     """Return compilers, functions and arguments of all parts of a step, last first."""
     from flex_robot_sim.dynamics.arm_state import make_state, make_step_settings
     from flex_robot_sim.dynamics.constraints.projection import add_prescribed_reactions
-    from flex_robot_sim.dynamics.constraints.responses import factor_constraints, remove_rates
+    from flex_robot_sim.dynamics.constraints.responses import factor_constraints
     from flex_robot_sim.dynamics.constraints.rows import set_rows
     from flex_robot_sim.dynamics.constraints.solution import close_middle, close_rates, close_step
     from flex_robot_sim.dynamics.coupled_damping import apply_coupled_damping
@@ -103,7 +103,6 @@ def compile_jobs() -> list[tuple[Callable, Callable, tuple[Any, ...]]]:
         (compile_part, close_rates, (arm, q, work)),
         (compile_part, close_step, (arm, q, q, h, work, q, q, q)),
         (compile_part, close_middle, (arm, q, h, work, q, q)),
-        (compile_part, remove_rates, (arm, work.constraint_jacobian, h, 1, work, q)),
         (compile_part, factor_constraints, (arm, work)),
         (compile_part, set_rows, (arm, work, work.constraint_jacobian)),
         (compile_part, apply_coupled_damping, (arm, h, q, work, q)),

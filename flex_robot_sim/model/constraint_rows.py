@@ -111,4 +111,4 @@ def _between(bodies, parents):
         while body >= 0 and not is_between[body]:
             is_between[body] = True
             body = parents[body]
-    return is_between
+    return is_between.astype(int)

@@ -16,6 +16,7 @@ pytestmark = [pytest.mark.slow, needs_benchmarks]
 
 @pytest.fixture
 def benchmark(monkeypatch):
+    pytest.importorskip('mujoco')
     monkeypatch.syspath_prepend(str(share_folder()))
     from benchmarks import control
 

@@ -257,8 +257,8 @@ def test_beyond_full_scale_the_last_colour_stays(full_scale):
 
 def test_a_section_is_drawn_as_it_is_described():
     sections = drawn_sections(load('two_link'))
-    assert sections['upper_arm'] == ((0.014, 0.014), True, True)
-    assert sections['forearm'] == ((0.004, 0.006), False, True)
+    assert sections['upper_arm'] == ((0.014, 0.014), True, True, ())
+    assert sections['forearm'] == ((0.004, 0.006), False, True, ())
 
 
 def test_stiffnesses_alone_are_drawn_like_the_visual_along_the_beam():
@@ -306,7 +306,7 @@ def test_size_of_stiffnesses(visual, size, is_round):
 
 def test_a_beam_of_which_nothing_is_known_is_a_rod_of_a_fortieth_of_its_length():
     text = robot(link(), joint(), flexibility(beam('<section EIy="20" EIz="30" GJ="1"/>')))
-    assert drawn_sections(load(text))['arm'] == ((0.025, 0.025), True, False)
+    assert drawn_sections(load(text))['arm'] == ((0.025, 0.025), True, False, ())
 
 
 def lightness_and_distance(rgb):

@@ -15,9 +15,9 @@ HALF_THICKNESS = 0.003  # of the forearm in the plane of its gauges             
 def test_swapped_gauges_in_microstrain_get_the_factor_of_their_own_columns(seed):
     rng = np.random.default_rng(seed)
     description = frs.load('two_link').description
-    # the second gauge sees less, and is similar to the first one
-    common, other = rng.normal(size=(2, 2000)).cumsum(axis=1)
-    predicted = np.column_stack([common, 0.3 * common + 0.1 * other])
+    # the second gauge measures less, and resembles the first one
+    common, rest = rng.normal(size=(2, 2000)).cumsum(axis=1)
+    predicted = np.column_stack([common, 0.3 * common + 0.1 * rest])
     microstrain = predicted * HALF_THICKNESS / 1e-6
     for columns, line in (
         ([0, 1], r'^log: "forearm/root" is 3e\+03 times the curvature'),

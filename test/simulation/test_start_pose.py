@@ -147,7 +147,9 @@ def test_a_sweep_starts_within_limits_and_says_so():
 def test_all_shipped_robots_start_in_their_zero_pose():
     for name in shipped_robots():
         sim = frs.Simulation(frs.load(name))
-        assert not sim.q.any() and sim.reports == [], name
+        # closing a loop leaves rounding
+        assert np.abs(sim.q).max() <= 1e-12 * bool(sim.arm.closed_loops), name
+        assert sim.reports == [], name
 
 
 def public_robots():

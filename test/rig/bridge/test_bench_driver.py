@@ -59,7 +59,7 @@ def test_an_interrupted_session_on_the_bench_continues_and_finds_the_frequencies
     assert done.returncode == 0, done.stderr
     assert 'pose 1 of 5, before' not in done.stderr
     summary = json.loads(done.stdout)
-    # those of the model with locked drives; dry friction of the drives excites vibration anew
+    # those of the model with locked drives; dry friction of the drives excites vibration, too
     true = frs.frequencies(frs.load('rig'), [0.2, 0.0])[:2]
     for row in summary['poses']:
         assert all(np.abs(mode['frequency'] / true - 1).min() < 0.01 for mode in row['modes'])
