@@ -157,7 +157,8 @@ def test_reach_is_that_of_the_longest_straight_line_through_an_arm():
             else:
                 simulation.set_state(q=rng.uniform(lower, upper))
             distances += [np.linalg.norm(simulation.pose(frame)[:3, 3]) for frame in arm.frames]
-        assert 0.5 * reach(arm.description) < max(distances) <= reach(arm.description) + 1e-9
+        least = (0.4 if arm.closed_loops else 0.5) * reach(arm.description)
+        assert least < max(distances) <= reach(arm.description) + 1e-9
 
 
 @pytest.mark.parametrize(
