@@ -20,7 +20,7 @@ class Constraint:
 
     name: str
     line: int
-    kind: str  # one of words.CONSTRAINT_TYPES, or 'mimic'
+    kind: str  # one of urdf_words.CONSTRAINT_TYPES, or 'mimic'
     parent: str
     child: str
     parent_rotation: np.ndarray  # (3, 3)  its frame in the frame of the parent link

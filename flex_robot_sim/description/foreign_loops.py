@@ -1,7 +1,8 @@
 """Closed loops and joints in elements of other programs, which are passed over."""
 
 from flex_robot_sim.description.document import Document, XmlElement
-from flex_robot_sim.description.words import CONSTRAINT_TYPES, FLEXIBILITY
+from flex_robot_sim.description.urdf_words import CONSTRAINT_TYPES
+from flex_robot_sim.description.words import FLEXIBILITY
 
 LOOPS = {  # name of the element -> what to write instead
     'loop_joint': '<constraint>',

@@ -13,8 +13,9 @@ from flex_robot_sim.description.attribute_text import (
     number,
 )
 from flex_robot_sim.description.urdf_elements import add_element, add_origin
+from flex_robot_sim.description.urdf_words import URDF
 from flex_robot_sim.description.values import MAX_VALUE
-from flex_robot_sim.description.words import FLEXIBILITY, URDF
+from flex_robot_sim.description.words import FLEXIBILITY
 from flex_robot_sim.util.exceptions import SettingError
 
 _NO_LIMIT = repr(MAX_VALUE)

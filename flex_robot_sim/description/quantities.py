@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from flex_robot_sim.description.links import Inertial, Joint, Link
-from flex_robot_sim.description.words import FLEXIBILITY, URDF, Attribute
+from flex_robot_sim.description.urdf_words import URDF
+from flex_robot_sim.description.words import FLEXIBILITY, Attribute
 
 MAX_DAMPING_RATIO = 0.9
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from flex_robot_sim.description import words
+from flex_robot_sim.description import urdf_words
 from flex_robot_sim.description.compliance import Compliance, checked_compliance
 from flex_robot_sim.description.constraint import Constraint
 from flex_robot_sim.description.document import Document, XmlElement
@@ -82,7 +82,7 @@ def _by_name(document, elements, read):
 
 def _read_children(document, element, tag):
     return read_children(
-        document, element, words.URDF[tag].children, words.URDF_PASSED_OVER.get(tag, ())
+        document, element, urdf_words.URDF[tag].children, urdf_words.URDF_PASSED_OVER.get(tag, ())
     )
 
 
@@ -95,7 +95,7 @@ def _read_element(document, children, tag):
 
 
 def _read_attributes(document, element, tag):
-    passed_over = words.URDF_ATTRIBUTES_PASSED_OVER.get(tag, ())
+    passed_over = urdf_words.URDF_ATTRIBUTES_PASSED_OVER.get(tag, ())
     if tag == 'axis' and not (element.get('rpy') or '').strip('0. '):
         passed_over = ('rpy',)  # some robots in use have rpy="0 0 0"
     for name in element.attrib:
@@ -108,8 +108,8 @@ def _read_attributes(document, element, tag):
     values = read_attributes(
         document,
         element,
-        words.URDF[tag],
-        words.URDF_UNKNOWN_ATTRIBUTE.get(tag, 'nothing'),
+        urdf_words.URDF[tag],
+        urdf_words.URDF_UNKNOWN_ATTRIBUTE.get(tag, 'nothing'),
         passed_over,
     )
     if tag in ORIGINS:
@@ -231,7 +231,7 @@ def _read_joint(document, element):
 def _read_constraint(document, element):
     values = _read_attributes(document, element, 'constraint')
     name, kind = values['name'], values['type']
-    children = read_children(document, element, words.URDF['constraint'].children)
+    children = read_children(document, element, urdf_words.URDF['constraint'].children)
     parts = {tag: _read_element(document, children, tag) for tag in children}
     for tag in ('parent', 'child'):
         if parts[tag] is None:

@@ -1,13 +1,12 @@
 """
-Vocabulary of a robot description: all elements and attributes that the reader accepts.
+Vocabulary of `<flexibility>`: all elements and attributes that the reader accepts; see urdf_words.
 
 The reader checks documents against these tables. `docs/description.md` lists them, so that the
 page, the reader and the error messages agree.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from flex_robot_sim.description.joint_types import JOINT_TYPES
 from flex_robot_sim.description.links import JointFriction
 
 REQUIRED = object()
@@ -16,7 +15,6 @@ REQUIRED = object()
 MAX_SLIP_ELEMENTS = 4  # of a gear
 MAX_ENCODER_DELAY_S = 1.0
 _VECTOR_ZERO = (0.0, 0.0, 0.0)
-CONSTRAINT_TYPES = ('fixed', 'revolute', 'spherical', 'universal', 'prismatic', 'distance')
 
 
 class Attribute(NamedTuple):
@@ -42,16 +40,19 @@ class Element(NamedTuple):
     children: tuple[str, ...] = ()
 
 
-def _number(unit, default, meaning, **bounds):
+def number(unit: str, default: Any, meaning: str, **bounds: Any) -> Attribute:
+    """Return the Attribute of a number with bounds."""
     return Attribute('number', unit, default, meaning, **bounds)
 
 
-def _positive(unit, default, meaning):
+def positive(unit: str, default: Any, meaning: str) -> Attribute:
+    """Return the Attribute of a number above zero."""
     return Attribute('number', unit, default, meaning, above=0.0)
 
 
-def _density(unit, sensor):
-    return _number(
+def density(unit: str, sensor: str) -> Attribute:
+    """Return the Attribute of the noise of a sensor."""
+    return number(
         f'{unit}/sqrt(Hz)',
         0.0,
         f'density of the white noise of the {sensor}, one-sided; a sample has this times '
@@ -60,7 +61,8 @@ def _density(unit, sensor):
     )
 
 
-def _name(meaning):
+def name(meaning: str) -> Attribute:
+    """Return the Attribute of a required name."""
     return Attribute('name', '', REQUIRED, meaning)
 
 
@@ -83,7 +85,7 @@ _BOUNDARY = Attribute(
 )
 
 
-_AT = _number(
+_AT = number(
     '',
     None,
     'where this section is, as a share of the length of the beam. Give several, from 0 to 1: '
@@ -124,7 +126,7 @@ FLEXIBILITY = {
         'makes a link of the robot an elastic beam that starts at the link origin, or gives a '
         'rigid link its IMUs',
         {
-            'name': _name('the link'),
+            'name': name('the link'),
             'end': Attribute(
                 'vector',
                 'm',
@@ -156,14 +158,14 @@ FLEXIBILITY = {
     'section': Element(
         'stiffnesses of the cross-section; each flexible direction needs one',
         {
-            'EIy': _positive('N m2', None, 'bending stiffness about y: resists bending_z'),
-            'EIz': _positive('N m2', None, 'bending stiffness about z: resists bending_y'),
-            'GJ': _positive('N m2', None, 'torsional stiffness'),
-            'EA': _positive('N', None, 'stiffness against stretch'),
-            'kGAy': _positive('N', None, 'shear stiffness along y; absent: rigid in shear'),
-            'kGAz': _positive('N', None, 'shear stiffness along z; absent: rigid in shear'),
+            'EIy': positive('N m2', None, 'bending stiffness about y: resists bending_z'),
+            'EIz': positive('N m2', None, 'bending stiffness about z: resists bending_y'),
+            'GJ': positive('N m2', None, 'torsional stiffness'),
+            'EA': positive('N', None, 'stiffness against stretch'),
+            'kGAy': positive('N', None, 'shear stiffness along y; absent: rigid in shear'),
+            'kGAz': positive('N', None, 'shear stiffness along z; absent: rigid in shear'),
             'at': _AT,
-            'mass_per_length': _positive(
+            'mass_per_length': positive(
                 'kg/m',
                 None,
                 'with `at`: distributes the mass of the <inertial> in this proportion; absent: '
@@ -174,31 +176,31 @@ FLEXIBILITY = {
     'rectangle': Element(
         'a solid rectangular section',
         {
-            'width': _positive('m', REQUIRED, "size along the section's y axis"),
-            'height': _positive('m', REQUIRED, "size along the section's z axis"),
+            'width': positive('m', REQUIRED, "size along the section's y axis"),
+            'height': positive('m', REQUIRED, "size along the section's z axis"),
             'at': _AT,
         },
     ),
     'tube': Element(
         'a round hollow section',
         {
-            'outer': _positive('m', REQUIRED, 'outer diameter'),
-            'wall': _positive('m', REQUIRED, 'wall thickness, below half the outer diameter'),
+            'outer': positive('m', REQUIRED, 'outer diameter'),
+            'wall': positive('m', REQUIRED, 'wall thickness, below half the outer diameter'),
             'at': _AT,
         },
     ),
     'rod': Element(
-        'a round solid section', {'diameter': _positive('m', REQUIRED, 'diameter'), 'at': _AT}
+        'a round solid section', {'diameter': positive('m', REQUIRED, 'diameter'), 'at': _AT}
     ),
     'material': Element(
         'material of `<rectangle>`, `<tube>` or `<rod>`',
         {
-            'E': _positive('Pa', REQUIRED, "Young's modulus"),
-            'G': _positive(
+            'E': positive('Pa', REQUIRED, "Young's modulus"),
+            'G': positive(
                 'Pa', None, 'shear modulus; needed where the beam has coordinates of torsion'
             ),
-            'density': _positive('kg/m3', None, 'checks the mass in `<inertial>` to 1 %'),
-            'shear_factor': _number(
+            'density': positive('kg/m3', None, 'checks the mass in `<inertial>` to 1 %'),
+            'shear_factor': number(
                 '',
                 None,
                 'shear correction factor k: sections shear with the stiffness k G A; absent: '
@@ -236,7 +238,7 @@ FLEXIBILITY = {
     'damping': Element(
         'internal damping of the beam, by one of the two attributes; default: none',
         {
-            'ratio': _number(
+            'ratio': number(
                 '',
                 None,
                 'fraction of critical damping of every mode of the arm at '
@@ -244,7 +246,7 @@ FLEXIBILITY = {
                 at_least=0.0,
                 below=1.0,
             ),
-            'time_constant': _number(
+            'time_constant': number(
                 's', None, 'Kelvin-Voigt: damping = time_constant * stiffness', at_least=0.0
             ),
         },
@@ -252,9 +254,9 @@ FLEXIBILITY = {
     'flex_sensor': Element(
         'measures the mean curvature between two stations of the beam',
         {
-            'name': _name('published as `<link>/<name>`'),
-            'from': _number('m', REQUIRED, 'first station, from the link origin', at_least=0.0),
-            'to': _number(
+            'name': name('published as `<link>/<name>`'),
+            'from': number('m', REQUIRED, 'first station, from the link origin', at_least=0.0),
+            'to': number(
                 'm',
                 REQUIRED,
                 'last station, from the link origin; the first again for the curvature at a point',
@@ -272,26 +274,26 @@ FLEXIBILITY = {
     'imu': Element(
         'accelerometer and gyroscope on a rigid or flexible link',
         {
-            'name': _name('published as `imu/<name>`; unique in the robot'),
+            'name': name('published as `imu/<name>`; unique in the robot'),
             'xyz': Attribute('vector', 'm', _VECTOR_ZERO, 'position in the link frame'),
             'rpy': Attribute(
                 'vector', 'rad', _VECTOR_ZERO, 'roll, pitch, yaw of its axes in the link frame'
             ),
-            'rate': _number(
+            'rate': number(
                 'Hz', 200.0, 'samples per second; rounded to whole time steps', above=0.0
             ),
-            'accelerometer_noise': _density('m/s2', 'accelerometer'),
-            'gyroscope_noise': _density('rad/s', 'gyroscope'),
+            'accelerometer_noise': density('m/s2', 'accelerometer'),
+            'gyroscope_noise': density('rad/s', 'gyroscope'),
             'accelerometer_bias': Attribute(
                 'vector', 'm/s2', _VECTOR_ZERO, 'constant error of the accelerometer, x y z'
             ),
             'gyroscope_bias': Attribute(
                 'vector', 'rad/s', _VECTOR_ZERO, 'constant error of the gyroscope, x y z'
             ),
-            'accelerometer_range': _positive(
+            'accelerometer_range': positive(
                 'm/s2', None, 'largest reading of an axis; absent: no limit'
             ),
-            'gyroscope_range': _positive(
+            'gyroscope_range': positive(
                 'rad/s', None, 'largest reading of an axis; absent: no limit'
             ),
             'bits': Attribute(
@@ -309,7 +311,7 @@ FLEXIBILITY = {
         'gear compliance, rotor, spring, static friction and encoder of a moving joint; or the '
         'type of a joint that is fixed in the URDF',
         {
-            'name': _name('the joint'),
+            'name': name('the joint'),
             'type': Attribute(
                 'choice',
                 '',
@@ -317,21 +319,21 @@ FLEXIBILITY = {
                 '`universal` or `spherical`, of a joint that is `fixed` in the URDF',
                 choices=('universal', 'spherical'),
             ),
-            'lower': _number('rad', None, 'with a type: smallest angle about each axis'),
-            'upper': _number('rad', None, 'with a type: largest angle about each axis'),
-            'viscous_friction': _number(
+            'lower': number('rad', None, 'with a type: smallest angle about each axis'),
+            'upper': number('rad', None, 'with a type: largest angle about each axis'),
+            'viscous_friction': number(
                 'N m s/rad', None, 'with a type: viscous friction', at_least=0.0
             ),
-            'coulomb_friction': _number(
+            'coulomb_friction': number(
                 'N m', None, 'with a type: dry friction in motion', at_least=0.0
             ),
-            'stiffness': _positive(
+            'stiffness': positive(
                 'N m/rad or N/m', None, 'stiffness between motor side and link side; absent: rigid'
             ),
-            'damping': _number(
+            'damping': number(
                 'N m s/rad or N s/m', 0.0, 'damping parallel to the stiffness', at_least=0.0
             ),
-            'hysteresis': _number(
+            'hysteresis': number(
                 '',
                 0.0,
                 'energy that the gear loses per cycle over its largest elastic energy, at any '
@@ -348,280 +350,64 @@ FLEXIBILITY = {
                 above=0.0,
                 at_most=MAX_SLIP_ELEMENTS,
             ),
-            'rotor_inertia': _number(
+            'rotor_inertia': number(
                 'kg m2',
                 0.0,
                 'rotor inertia about the motor axis; must be above 0 if there is a stiffness',
                 at_least=0.0,
             ),
-            'gear_ratio': _positive(
+            'gear_ratio': positive(
                 '1 or rad/m',
                 1.0,
                 'ratio of motor speed to joint speed; the reflected inertia is '
                 'rotor_inertia * gear_ratio^2',
             ),
-            'static_friction': _number(
+            'static_friction': number(
                 'N m or N',
                 None,
                 'dry friction at rest; default: the `friction` of <dynamics>, which '
                 'is also its minimum',
                 at_least=0.0,
             ),
-            'stribeck_rate': _positive(
+            'stribeck_rate': positive(
                 'rad/s or m/s',
                 JointFriction().stribeck_rate,
                 'speed over which the friction falls from static to Coulomb friction',
             ),
-            'presliding': _number(
+            'presliding': number(
                 'rad or m',
                 JointFriction().presliding,
                 'displacement over which dry friction rises from zero to its full level; '
                 '0: at once',
                 at_least=0.0,
             ),
-            'creep_rate': _number(
+            'creep_rate': number(
                 'rad/s or m/s',
                 JointFriction().creep_rate,
                 'speed at which dry friction reaches its full level; it grows with the speed up '
                 'to there, so that the joint creeps under a small load; 0: the joint sticks',
                 at_least=0.0,
             ),
-            'spring_stiffness': _number(
+            'spring_stiffness': number(
                 'N m/rad or N/m',
                 0.0,
                 'stiffness of a spring across the joint, parallel to the motor',
                 at_least=0.0,
             ),
-            'spring_reference': _number('rad or m', 0.0, 'rest position of this spring'),
+            'spring_reference': number('rad or m', 0.0, 'rest position of this spring'),
         },
         ('encoder',),
     ),
     'encoder': Element(
         'encoder of a joint; behind an elastic gear one on either side, in units of the joint',
         {
-            'resolution': _number(
+            'resolution': number(
                 'rad or m', 0.0, 'step of the measured position; 0: no steps', at_least=0.0
             ),
-            'noise': _number('rad or m', 0.0, 'standard deviation of each sample', at_least=0.0),
-            'delay': _number(
+            'noise': number('rad or m', 0.0, 'standard deviation of each sample', at_least=0.0),
+            'delay': number(
                 's', 0.0, 'age of the measured position', at_least=0.0, at_most=MAX_ENCODER_DELAY_S
             ),
         },
     ),
 }
-
-
-def _moment(axis):
-    return _number(
-        'kg m2',
-        REQUIRED,
-        f'moment of inertia about {axis}, through the centre of '
-        "mass, in the axes of the inertial's origin",
-    )
-
-
-def _product(axes):
-    return _number(
-        'kg m2',
-        0.0,
-        f'minus the integral of {axes} dm, from the centre of mass, in '
-        "the axes of the inertial's origin",
-    )
-
-
-_POSE = {
-    'xyz': Attribute('vector', 'm', _VECTOR_ZERO, 'position'),
-    'rpy': Attribute('vector', 'rad', _VECTOR_ZERO, 'roll, pitch, yaw about fixed axes'),
-    'quat_xyzw': Attribute(
-        'quaternion', '', None, 'instead of rpy, from version 1.1 on: x, y, z, w'
-    ),
-}
-
-
-def _constraint_axis(meaning):
-    return {'xyz': Attribute('axis', '', (1.0, 0.0, 0.0), meaning)}
-
-
-URDF = {
-    'robot': Element(
-        'the document',
-        {
-            'name': Attribute('name', '', 'robot', 'name of the robot'),
-            'version': Attribute('name', '', '1.0', 'of URDF: `1.0`, `1.1` or `1.2`'),
-        },
-        ('link', 'joint', 'constraint', 'flexibility'),
-    ),
-    'link': Element(
-        'one body', {'name': _name('name of the link in joints and topics')}, ('inertial',)
-    ),
-    'inertial': Element(
-        'mass, centre of mass and inertia; of a flexible link: of the whole undeformed link',
-        {},
-        ('origin', 'mass', 'inertia'),
-    ),
-    'mass': Element(
-        'the mass of the link', {'value': _number('kg', REQUIRED, 'mass of the link')}
-    ),
-    'inertia': Element(
-        'the moments and products of inertia',
-        {
-            'ixx': _moment('x'),
-            'iyy': _moment('y'),
-            'izz': _moment('z'),
-            'ixy': _product('x y'),
-            'ixz': _product('x z'),
-            'iyz': _product('y z'),
-        },
-    ),
-    'origin': Element(
-        'a pose: of the inertial in the link frame, of the joint in the frame of its parent', _POSE
-    ),
-    'joint': Element(
-        'connects two links',
-        {
-            'name': _name('name of the joint in commands and states'),
-            'type': Attribute(
-                'choice',
-                '',
-                REQUIRED,
-                '`revolute`, `continuous`, `prismatic` or `fixed`',
-                choices=tuple(JOINT_TYPES),
-            ),
-        },
-        ('origin', 'parent', 'child', 'axis', 'limit', 'dynamics', 'mimic'),
-    ),
-    'parent': Element('the link before the joint', {'link': _name('parent link')}),
-    'child': Element('the link after the joint', {'link': _name('child link')}),
-    'axis': Element(
-        'the axis of the motion',
-        {
-            'xyz': Attribute(
-                'axis', '', (1.0, 0.0, 0.0), 'direction of the motion, in the joint frame'
-            )
-        },
-    ),
-    'limit': Element(
-        'the range of the joint; required for revolute and prismatic joints',
-        {
-            'lower': _number('rad or m', 0.0, 'smallest position'),
-            'upper': _number('rad or m', 0.0, 'largest position'),
-            'effort': _number(
-                'N m or N', None, 'largest effort of the motor; below 0, or 1e30: no limit'
-            ),
-            'velocity': _number('rad/s or m/s', None, 'largest speed; below 0, or 1e30: no limit'),
-            'acceleration': _number(
-                'rad/s2 or m/s2', None, 'largest acceleration; below 0, or 1e30: no limit'
-            ),
-            'deceleration': _number(
-                'rad/s2 or m/s2', None, 'largest deceleration; without it, that of `acceleration`'
-            ),
-            'jerk': _number('rad/s3 or m/s3', None, 'largest jerk; below 0, or 1e30: no limit'),
-        },
-    ),
-    'dynamics': Element(
-        'friction of the joint',
-        {
-            'damping': _number('N m s/rad or N s/m', 0.0, 'viscous friction', at_least=0.0),
-            'friction': _number('N m or N', 0.0, 'Coulomb friction', at_least=0.0),
-        },
-    ),
-    'mimic': Element(
-        'position = multiplier * position of the other joint + offset, if `mimic="moving"` in '
-        '`<flexibility>`; otherwise the joint is held at `offset`, with a warning',
-        {
-            'joint': _name('joint to follow'),
-            'multiplier': _number('', 1.0, 'position over that of the other joint'),
-            'offset': _number('rad or m', 0.0, 'position where the other joint is at zero'),
-        },
-    ),
-    'constraint': Element(
-        'closes a loop: a connection of two links in addition to the joints; other tools ignore '
-        'it',
-        {
-            'name': _name('name of the constraint in messages and results'),
-            'type': Attribute(
-                'choice',
-                '',
-                REQUIRED,
-                '`fixed`, `revolute`, `spherical`, `universal`, `prismatic` or `distance`',
-                choices=CONSTRAINT_TYPES,
-            ),
-            'length': _positive(
-                'm', None, 'of a `distance`, between the origins of the two frames'
-            ),
-        },
-        (
-            'parent',
-            'parent_origin',
-            'parent_axis',
-            'child',
-            'child_origin',
-            'child_axis',
-            'compliance',
-        ),
-    ),
-    'parent_origin': Element('the frame of the constraint in the parent link', _POSE),
-    'child_origin': Element('the frame of the constraint in the child link', _POSE),
-    'parent_axis': Element(
-        'axis of a revolute, prismatic or universal constraint on the parent',
-        _constraint_axis('direction, in the frame of parent_origin'),
-    ),
-    'child_axis': Element(
-        'axis on the child: along parent_axis if revolute, normal to it if universal',
-        _constraint_axis('direction, in the frame of child_origin'),
-    ),
-    'compliance': Element(
-        'springs and dampers in place of the rigid conditions of a constraint',
-        {
-            'stiffness': _positive('N/m', None, 'in translation; absent: rigid'),
-            'damping': _number('N s/m', 0.0, 'parallel to stiffness', at_least=0.0),
-            'rotational_stiffness': _positive('N m/rad', None, 'in rotation; absent: rigid'),
-            'rotational_damping': _number(
-                'N m s/rad', 0.0, 'parallel to rotational_stiffness', at_least=0.0
-            ),
-        },
-    ),
-}
-
-URDF_PASSED_OVER = {
-    'robot': (
-        'material',
-        'transmission',
-        'gazebo',
-        'ros2_control',
-        'sensor',
-        'disable_collisions',
-    ),
-    'link': ('visual', 'collision', 'contact', 'sensor', 'gazebo', 'self_collision_checking'),
-    'joint': (
-        'calibration',
-        'safety_controller',
-        'hardwareInterface',
-        'hardware_interface',
-        'property',
-    ),
-}
-"""Elements of URDF and of its common extensions without effect on the dynamics."""
-
-URDF_UNKNOWN_ATTRIBUTE = {
-    'origin': 'error',
-    'axis': 'error',
-    'constraint': 'error',
-    'parent_origin': 'error',
-    'child_origin': 'error',
-    'parent_axis': 'error',
-    'child_axis': 'error',
-    'compliance': 'error',
-    'mass': 'warning',
-    'inertia': 'warning',
-    'limit': 'warning',
-    'dynamics': 'warning',
-    'mimic': 'warning',
-}
-"""Reaction to an unknown attribute that resembles no known one; default: nothing."""
-
-URDF_ATTRIBUTES_PASSED_OVER = {
-    'limit': ('k_position', 'k_velocity', 'current', 'command_effort', 'gear_velocity'),
-    'dynamics': ('D', 'K', 'mu_coulomb', 'mu_viscous', 'spring_reference', 'spring_stiffness'),
-}
-"""Attributes of common extensions of URDF."""

@@ -26,7 +26,8 @@ from flex_robot_sim.description.urdf_elements import (
     renamed,
     robot_text,
 )
-from flex_robot_sim.description.words import FLEXIBILITY, URDF
+from flex_robot_sim.description.urdf_words import URDF
+from flex_robot_sim.description.words import FLEXIBILITY
 from flex_robot_sim.model.assembly import GRAVITY, build_arm
 from flex_robot_sim.model.constraint_builder import ZERO, ConstraintBuilder
 from flex_robot_sim.model.sensor_builder import SensorBuilder

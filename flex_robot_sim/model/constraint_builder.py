@@ -17,7 +17,7 @@ from flex_robot_sim.description.attribute_text import (
     vector_text,
 )
 from flex_robot_sim.description.urdf_elements import add_element, robot_text
-from flex_robot_sim.description.words import URDF
+from flex_robot_sim.description.urdf_words import URDF
 from flex_robot_sim.util.exceptions import SettingError
 
 Builder = TypeVar('Builder', bound='ConstraintBuilder')
