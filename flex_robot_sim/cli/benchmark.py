@@ -116,4 +116,4 @@ def _as_text(summary, tables):
     )
     for lines in tables.values():
         for label, value in lines:
-            yield f'  {label:{LABEL_WIDTH}s}{value}'
+            yield f'  {label:{LABEL_WIDTH - 1}s} {value}'
