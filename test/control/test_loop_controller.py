@@ -11,6 +11,8 @@ from flex_robot_sim.control.loop_gravity import LoopGravity
 from flex_robot_sim.motion.trajectory import Trajectory
 from flex_robot_sim.util.exceptions import SettingError
 
+pytestmark = pytest.mark.slow
+
 GAINS = {'position_gain': (20.0, 0.0, 0.0), 'velocity_gain': (1.0, 0.0, 0.0)}
 
 

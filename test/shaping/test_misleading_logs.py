@@ -7,6 +7,8 @@ from vendor_logs import sensor_logger_text, write_sensor_logger
 
 from flex_robot_sim.cli import main
 
+pytestmark = pytest.mark.slow
+
 T = np.arange(0.0, 6.0, 0.005)
 NOISE = np.random.default_rng(0).normal(size=(T.size, 3))
 RINGING = np.exp(-0.4 * T)[:, None] * np.sin(25.0 * T)[:, None] * [1.0, 0.5, 0.2]

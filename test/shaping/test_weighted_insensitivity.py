@@ -12,6 +12,8 @@ from flex_robot_sim.shaping.weighted_insensitivity import (
 )
 from flex_robot_sim.util.exceptions import SettingError
 
+pytestmark = pytest.mark.slow
+
 
 def modes(frequencies, amplitudes, ratio=0.01):
     frequencies = np.array(frequencies, float)

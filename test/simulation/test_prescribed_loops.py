@@ -8,6 +8,8 @@ from refusals import refusal
 import flex_robot_sim as frs
 from flex_robot_sim.util.exceptions import SettingError, SimulationError
 
+pytestmark = pytest.mark.slow
+
 
 def crank_motion(t):
     return 0.2 + 0.5 * np.sin(3 * t) ** 2, 1.5 * np.sin(6 * t)
