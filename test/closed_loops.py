@@ -1,6 +1,7 @@
 """Random robots with closed loops, their motion, and the opening of a loop by poses alone."""
 
 import numpy as np
+from pinocchio_loops import pinocchio_loops
 from random_arms import random_robot
 from scipy.spatial.transform import Rotation
 
@@ -83,7 +84,7 @@ def opening_rates(simulation, name='loop', step=1e-6):
     return (after - before) / (2 * step)
 
 
-def pinocchio_loops(arm):
+def pinocchio_accelerations(arm):
     """
     Return Pinocchio's accelerations of a rigid arm with fixed or spherical constraints.
 
@@ -91,32 +92,15 @@ def pinocchio_loops(arm):
     """
     import pinocchio as pin
 
-    model = pin.buildModelFromXML(arm.description.text)
-    model.gravity.linear = -arm.arrays.base_acceleration[3:]
-    contact = {'fixed': pin.ContactType.CONTACT_6D, 'spherical': pin.ContactType.CONTACT_3D}
-    rows, row_data = pin.StdVec_RigidConstraintModel(), pin.StdVec_RigidConstraintData()
-    for one in arm.description.constraints:
-        sides = []
-        for link, R, p in (
-            (one.parent, one.parent_rotation, one.parent_position),
-            (one.child, one.child_rotation, one.child_position),
-        ):
-            frame = model.frames[model.getFrameId(link, pin.FrameType.BODY)]
-            sides += [frame.parentJoint, frame.placement * pin.SE3(R, p)]
-        row = pin.RigidConstraintModel(contact[one.kind], model, *sides, pin.ReferenceFrame.LOCAL)
-        rows.append(row)
-        row_data.append(row.createData())
-    data = model.createData()
-    pin.initConstraintDynamics(model, data, rows, row_data)
-    settings = pin.ProximalSettings(1e-14, 1e-10, 20)
-    order = np.array([arm.joint_names.index(name) for name in [*model.names][1:]])
+    theirs = pinocchio_loops(pin, arm)
+    theirs.model.gravity.linear = -arm.arrays.base_acceleration[3:]
 
     def accelerate(q, v):
-        return pin.constraintDynamics(
-            model, data, q, v, np.zeros(model.nv), rows, row_data, settings
-        )
+        effort = np.zeros(theirs.model.nv)
+        loops = theirs.constraints, theirs.constraint_data, theirs.settings
+        return pin.constraintDynamics(theirs.model, theirs.data, q, v, effort, *loops)
 
-    return accelerate, order
+    return accelerate, theirs.order
 
 
 def constraint_text(name, kind, parent, child, parent_axis=None, child_axis=None, length=0.0):

@@ -10,7 +10,7 @@ A02 is no proof of its motion: an arm that is stuck where its links are in line 
 
 import numpy as np
 from arms import joint, link, robot
-from closed_loops import constraint_text, moving_loop, pinocchio_loops
+from closed_loops import constraint_text, moving_loop, pinocchio_accelerations
 from scipy.integrate import solve_ivp
 
 import flex_robot_sim as frs
@@ -39,7 +39,7 @@ def _accelerations(count):
         simulation = moving_loop(
             seed, kind, kinds=('rigid',), gears=False, links=8, joints=('revolute', 'prismatic')
         )
-        accelerate, order = pinocchio_loops(simulation.arm)
+        accelerate, order = pinocchio_accelerations(simulation.arm)
         theirs = accelerate(simulation.q[order], simulation.v[order])
         ours = queries.accelerations(simulation._simulated)[order]
         error = max(error, np.abs(ours - theirs).max() / np.abs(theirs).max())
@@ -144,7 +144,7 @@ def _four_bars(end):
 
 def _bricard(end):
     arm, times, path, change = _run(bricard(), np.zeros(6), end)
-    accelerate, order = pinocchio_loops(arm)
+    accelerate, order = pinocchio_accelerations(arm)
     n = order.size
     theirs = solve_ivp(
         lambda _, x: np.concatenate([x[n:], accelerate(x[:n], x[n:])]),

@@ -15,7 +15,7 @@ from closed_loops import (
     moving_loop,
     opening,
     opening_rates,
-    pinocchio_loops,
+    pinocchio_accelerations,
     without_loops,
 )
 from scipy.integrate import solve_ivp
@@ -37,7 +37,7 @@ def accelerations(simulation):
 def test_accelerations_of_rigid_loops_are_those_of_pinocchio(kind, seed):
     pytest.importorskip('pinocchio')
     simulation = moving_loop(seed, kind, kinds=('rigid',), gears=False, links=8, joints=LINKAGE)
-    accelerate, order = pinocchio_loops(simulation.arm)
+    accelerate, order = pinocchio_accelerations(simulation.arm)
     theirs = accelerate(simulation.q[order], simulation.v[order])
     ours = accelerations(simulation)[order]
     assert ours == pytest.approx(theirs, abs=1e-8 * np.abs(theirs).max())
@@ -48,7 +48,7 @@ def test_a_rigid_loop_moves_as_pinocchio_integrates_it():
     simulation = moving_loop(
         1, 'spherical', 2e-4, kinds=('rigid',), gears=False, links=8, joints=LINKAGE
     )
-    accelerate, order = pinocchio_loops(simulation.arm)
+    accelerate, order = pinocchio_accelerations(simulation.arm)
     n = order.size
     result = solve_ivp(
         lambda _, x: np.concatenate([x[n:], accelerate(x[:n], x[n:])]),
