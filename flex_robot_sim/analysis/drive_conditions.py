@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flex_robot_sim.model.arguments import checked, positive
+from flex_robot_sim.model.arguments import checked, expect_motors, gains_of_motors, positive
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.util.exceptions import SettingError
 
@@ -55,7 +55,7 @@ def servo_gains(arm: ArmModel, gains: Gains | None) -> np.ndarray:
         raise SettingError('gains must be (stiffness, damping)') from error
     return np.array(
         [
-            _of_drives(arm, name, positive(name, values, arm.joint_names), np.ndim(values) == 0)
+            gains_of_motors(arm, name, values, positive(name, values, arm.joint_names))
             for name, values in (('stiffness', stiffness), ('damping', damping))
         ]
     )
@@ -63,16 +63,6 @@ def servo_gains(arm: ArmModel, gains: Gains | None) -> np.ndarray:
 
 def drive_efforts(arm: ArmModel, effort: ArrayLike) -> np.ndarray:
     """Return checked efforts (joints,); SettingError if a passive joint has one."""
-    return _of_drives(arm, 'effort', checked('effort', effort, arm.joint_names), False)
-
-
-def _of_drives(arm, name, values, is_common):
-    """Values (joints,) of drives; zero at passive joints, or SettingError if not common to all."""
-    if not arm.closed_loops:
-        return values
-    passive = np.flatnonzero(~arm.actuated & (values != 0.0))
-    if passive.size and not is_common:
-        raise SettingError(
-            f'{name} of joint "{arm.joint_names[passive[0]]}" must be 0: it is passive'
-        )
-    return np.where(arm.actuated, values, 0.0)
+    values = checked('effort', effort, arm.joint_names)
+    expect_motors(arm, 'effort', values)
+    return values

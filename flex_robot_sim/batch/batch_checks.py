@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from flex_robot_sim.dynamics.mass_matrix import refuse_massless
 from flex_robot_sim.dynamics.parallel_warmup import start_parallel_warmup
-from flex_robot_sim.model.arguments import array_or_nan, expect_arm, expect_motors, whole
+from flex_robot_sim.model.arguments import array_or_nan, expect_arm, gains_of_motors, whole
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.util.exceptions import SettingError
 
@@ -135,10 +135,7 @@ def checked_gains(arm: ArmModel, name: str, values: ArrayLike, rows: np.ndarray)
     """Return servo gains (rows, joints) >= 0; one number applies to all joints with a motor."""
     gains = checked_rows(name, values, (len(rows), len(arm.joint_names)), rows)
     expect_joint_numbers(name, gains, arm.joint_names, rows)
-    if arm.closed_loops and np.ndim(values) == 0:
-        return np.where(arm.actuated, gains, 0.0)
-    expect_motors(arm, name, gains)
-    return gains
+    return gains_of_motors(arm, name, values, gains)
 
 
 def expect_joint_numbers(

@@ -185,6 +185,18 @@ def expect_motors(arm: ArmModel, name: str, values: np.ndarray) -> None:
             )
 
 
+def gains_of_motors(arm: ArmModel, name: str, given: ArrayLike, values: np.ndarray) -> np.ndarray:
+    """
+    Return values (..., joints) of motors, zero at passive joints of loops.
+
+    :param given: values as the user has given them: one number applies to all motors.
+    """
+    if arm.closed_loops and np.ndim(given) == 0:
+        return np.where(arm.actuated, values, 0.0)
+    expect_motors(arm, name, values)
+    return values
+
+
 def positive(name: str, values: ArrayLike, names: Sequence[str]) -> np.ndarray:
     """Return an array of one finite number >= 0 per name; a scalar applies to all."""
     array = array_or_nan(values)

@@ -13,6 +13,7 @@ from flex_robot_sim.dynamics.constraints.closing import (
 from flex_robot_sim.model.arguments import (
     checked,
     expect_motors,
+    gains_of_motors,
     joints_or_coordinates,
     number_or_nan,
     positive,
@@ -43,21 +44,15 @@ def checked_servo(
 ) -> tuple[list[np.ndarray], np.ndarray, np.ndarray | float]:
     """Return stiffness and damping, target and its rate, (joints,) each; see Simulation.hold."""
     names = arm.joint_names
-    gains = [_servo_gains(arm, 'stiffness', stiffness), _servo_gains(arm, 'damping', damping)]
+    gains = [
+        gains_of_motors(arm, name, values, positive(name, values, names))
+        for name, values in (('stiffness', stiffness), ('damping', damping))
+    ]
     return (
         gains,
         checked('target', target, names),
         (0.0 if rate is None else checked('rate', rate, names)),
     )
-
-
-def _servo_gains(arm, name, values):
-    """Gains (joints,) of a servo; one number applies to all joints that a motor drives."""
-    gains = positive(name, values, arm.joint_names)
-    if arm.closed_loops and np.ndim(values) == 0:
-        return np.where(arm.actuated, gains, 0.0)
-    expect_motors(arm, name, gains)
-    return gains
 
 
 def checked_effort(arm: ArmModel, values: ArrayLike) -> np.ndarray:
