@@ -185,13 +185,15 @@ def expect_motors(arm: ArmModel, name: str, values: np.ndarray) -> None:
             )
 
 
-def gains_of_motors(arm: ArmModel, name: str, given: ArrayLike, values: np.ndarray) -> np.ndarray:
+def gains_of_motors(
+    arm: ArmModel, name: str, argument: ArrayLike, values: np.ndarray
+) -> np.ndarray:
     """
     Return values (..., joints) of motors, zero at passive joints of loops.
 
-    :param given: values as the user has given them: one number applies to all motors.
+    :param argument: what the user passes: one number applies to all motors.
     """
-    if arm.closed_loops and np.ndim(given) == 0:
+    if arm.closed_loops and np.ndim(argument) == 0:
         return np.where(arm.actuated, values, 0.0)
     expect_motors(arm, name, values)
     return values
