@@ -191,9 +191,9 @@ def gains_of_motors(
     """
     Return values (..., joints) of motors, zero at passive joints of loops.
 
-    :param number_or_list: what the user passes: one number applies to all motors.
+    :param argument: what the user passes: one number applies to all motors.
     """
-    if arm.closed_loops and np.ndim(number_or_list) == 0:
+    if arm.closed_loops and np.ndim(argument) == 0:
         return np.where(arm.actuated, values, 0.0)
     expect_motors(arm, name, values)
     return values
