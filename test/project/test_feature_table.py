@@ -5,6 +5,7 @@ import sys
 import pytest
 from project_files import ROOT
 
+pytest.importorskip('gymnasium', reason='pip install ".[learn]"')
 sys.path.insert(0, str(ROOT / 'docs'))
 from feature_table import MARK, PAGE, table
 

@@ -6,7 +6,6 @@ from refusals import refusal
 
 import flex_robot_sim as frs
 from flex_robot_sim.cli import main
-from flex_robot_sim.environments.episodes import Episodes
 from flex_robot_sim.formulations import make
 from flex_robot_sim.util.exceptions import SettingError
 
@@ -16,6 +15,15 @@ LINE = (
 )
 FORMULATION = 'the closed loops of four_bar need the formulation recursion: take it'
 ZERO = np.zeros(8)
+
+
+def _episodes(_arm):
+    pytest.importorskip('gymnasium', reason='pip install ".[learn]"')
+    from flex_robot_sim.environments.episodes import Episodes
+
+    return Episodes('four_bar', 'rest_to_rest', 1)
+
+
 MOTION = frs.planning.minimum_jerk_motion([0.0] * 3, [0.3] * 3, duration=0.8)
 CALLS = {
     'inverse_dynamics_derivatives': lambda arm: frs.inverse_dynamics_derivatives(arm, ZERO, ZERO),
@@ -29,7 +37,7 @@ CALLS = {
     'trials': lambda arm: frs.planning.SimulatedTrials(
         arm, MOTION, duration=1.0, gains=(4.0, 0.4)
     ),
-    'environment': lambda arm: Episodes('four_bar', 'rest_to_rest', 1),
+    'environment': _episodes,
     'experiment': lambda arm: frs.identification.design_experiment(arm, duration=1.0, period=0.01),
 }
 
