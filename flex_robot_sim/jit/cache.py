@@ -9,8 +9,8 @@ empty one, and subfolders that have not been used for long are removed.
     0123456789abcdef/   machine code of one state of the sources
     call-...            a process calls loaded code for the first time: call_marker.py
 
-This module deletes only files whose names match this layout, and never follows a link. A folder
-with any other content is refused.
+This module deletes only files whose names match this layout, never follows a link, and leaves
+files with foreign names alone.
 """
 
 import contextlib
@@ -47,7 +47,6 @@ TAG_TEXT = (
 )
 FOLDER_NAME = re.compile(r'[0-9a-f]{16}')
 INNER_FOLDER_NAME = re.compile(rf'{PACKAGE.name}|\w+_[0-9a-f]{{40}}')  # ours, and Numba's
-NFS_FILE_NAME = re.compile(r'\.nfs[0-9a-f]+')  # a file that was removed while open, on NFS
 FILE_NAME = re.compile(r'[\w.-]+\.(nbi|nbc)(\.tmp\.[0-9a-f]{16})?|[\w.-]+\.lock|lock')
 
 
@@ -164,7 +163,7 @@ def _create(root):
 
 
 def _expect_private(root):
-    """Raise CacheError if others may write, or if a file does not belong to the cache."""
+    """Raise CacheError if others may write, or if a link or the like has the name of an entry."""
     status = root.lstat()
     if not stat.S_ISDIR(status.st_mode):
         raise CacheError(f'{root} is a link or a file, not a folder of machine code')
@@ -178,11 +177,9 @@ def _expect_private(root):
             raise CacheError(f'other users can write to {root}')
     if not _is_cache_tag(root / TAG):
         raise CacheError(f'{root} has no {TAG} of this program, so it is left untouched')
-    unexpected = [entry.name for entry in os.scandir(root) if not _is_cache_entry(entry)]
-    if unexpected:
-        raise CacheError(
-            f'{root} holds {min(unexpected)}, which is not machine code, so it is left untouched'
-        )
+    misplaced = [entry.name for entry in os.scandir(root) if _is_misplaced(entry)]
+    if misplaced:
+        raise CacheError(f'{root} holds {min(misplaced)}, which this program did not write')
 
 
 def _is_cache_tag(path):
@@ -193,13 +190,11 @@ def _is_cache_tag(path):
         return False
 
 
-def _is_cache_entry(entry):
-    """Whether an entry of the folder matches the layout above, and is no link."""
-    if entry.is_dir(follow_symlinks=False):
-        return FOLDER_NAME.fullmatch(entry.name)
-    return entry.is_file(follow_symlinks=False) and (
-        entry.name == TAG or MARKER.fullmatch(entry.name) or NFS_FILE_NAME.fullmatch(entry.name)
-    )
+def _is_misplaced(entry):
+    """Whether an entry has a name of the layout above, but is a link or of another kind."""
+    if FOLDER_NAME.fullmatch(entry.name):
+        return not entry.is_dir(follow_symlinks=False)
+    return bool(MARKER.fullmatch(entry.name)) and not entry.is_file(follow_symlinks=False)
 
 
 def _lets_others_write(status):

@@ -84,7 +84,7 @@ def test_a_link_in_the_place_of_the_cache_is_not_followed(called, run):
 
 @pytest.mark.long(after=1)
 @pytest.mark.parametrize('name', ['notes.txt', 'link', 'folder'])
-def test_a_cache_with_unexpected_content_is_left_untouched(called, run, name):
+def test_a_foreign_name_in_the_cache_is_left_alone(called, call, name):
     root = cache_folders(called)[0].parent
     {
         'notes.txt': root.joinpath(name).touch,
@@ -92,13 +92,21 @@ def test_a_cache_with_unexpected_content_is_left_untouched(called, run, name):
         'link': lambda: root.joinpath(name).symlink_to(called),
     }[name]()
     before = tree_of(root)
+    assert call(called) == (30.0, 1, 0) and tree_of(root) == before
+
+
+@pytest.mark.long(after=1)
+@pytest.mark.parametrize('name', ['0123456789abcdef', 'call-0123456789abcdef'])
+def test_a_link_with_the_name_of_an_entry_is_not_followed(called, run, name):
+    root = cache_folders(called)[0].parent
+    root.joinpath(name).symlink_to(called)
+    before = tree_of(root)
     out, err = run(called, CALL_AND_COUNT + WHY)
     assert not err and tree_of(root) == before
     assert out.splitlines()[1:] == [
         '0 1',
         '30.0',
-        f'compiling, at every start: {root} holds '
-        f'{name}, which is not machine code, so it is left untouched. '
+        f'compiling, at every start: {root} holds {name}, which this program did not write. '
         'Name another place by XDG_CACHE_HOME',
     ]
 
