@@ -3,7 +3,8 @@ Whether the recommended shaper is the first whose tool rests, on plants of other
 
 `python -m benchmarks.settles_first`, part of `python -m benchmarks.control`. Each move has its own
 plant: its frequencies are off by up to the stated uncertainty, and its payload is in the stated
-range. Every row of the table of `flexsim shape` is tried on it (settling_plants.py).
+range. Every row of the table of `flexsim shape` is tried on it (settling_plants.py). The vibration
+left is that of the shaper which `--allowed 5%` recommends.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ REACH = {'ur5': (0.4, 1.0), 'fr3': (0.3, 0.8), 'two_link': (0.3, 0.9)}  # larges
 ACCELERATION = {'two_link': 2.0}  # largest one of the tool; default: by the limits      [m/s2]
 UNCERTAINTY = 0.1
 ALLOWED = 5e-4  # [m]
+SHARE = '5%'  # allowed vibration of the shaper whose vibration counts
 FAR = 20.0  # distance of set points from their end, over the allowed one
 TIE = 2e-3  # difference of two samples                                             [s]
 LATE = 0.02  # [s]
@@ -51,6 +53,7 @@ def summed(rows):
         'largest_delay': float(max(late)),
         'first_with_profiles': float(np.mean(np.array(late_of_all) <= TIE)),
         'meets_constraint': float(np.mean([claim.meets for claim in claims])),
+        'allowed': SHARE,
         'left_nominal': _summary(left[:, 0]),
         'left_10_percent_off': _summary(left[:, 1]),
         'left_over_claim': _summary(np.array([claim.left_over_claim for claim in claims])),
@@ -77,18 +80,27 @@ def _move(plants, number):
     tool = plants.tool(name)
     payloads = ((tool, light), (tool, heavy))
     limit = ACCELERATION.get(name)
-    found = recommend(
-        arm, move=(start, goal), payloads=payloads, uncertainty=UNCERTAINTY, acceleration=limit
+    found, of_share = (
+        recommend(
+            arm,
+            move=(start, goal),
+            payloads=payloads,
+            uncertainty=UNCERTAINTY,
+            acceleration=limit,
+            allowed_vibration=allowed,
+        )
+        for allowed in (ALLOWED, SHARE)
     )
     count = found.cases[0].frequencies.size
     move = ValidationMoves(
         arm, [(start, goal)], payloads, 0.0, count, acceleration=limit or np.inf
     ).moves[0]
+
+    def path_of(candidate, added=0.0):
+        return start + shaped_path(candidate, move, ALLOWED, added)[:, None] * (goal - start)
+
     paths = [
-        None
-        if one.figures is None
-        else start
-        + shaped_path(one, move, ALLOWED, found.choice.added_time)[:, None] * (goal - start)
+        None if one.figures is None else path_of(one, found.choice.added_time)
         for one in found.candidates
     ]
     drawn = plants.plant(name, rng.uniform(-UNCERTAINTY, UNCERTAINTY), rng.uniform(light, heavy))
@@ -99,16 +111,16 @@ def _move(plants, number):
         if is_rival and k != found.best and not _is_far(path, move, best):
             times[k] = _rest_time(*drawn.distances(path, move.step))
     shapers = [time for k, time in times.items() if not found.candidates[k].profile]
-    left = []
+    left, tried = [], (path_of(of_share.choice), paths[0])
     middle = (light + heavy) / 2
     for errors in ((0.0,), (-UNCERTAINTY, UNCERTAINTY)):
         shares = []
         for error in errors:
             plant = plants.plant(name, error, middle)
-            shaped, plain = (_vibration(plant, paths[k], move.step) for k in (found.best, 0))
+            shaped, plain = (_vibration(plant, path, move.step) for path in tried)
             shares.append((shaped / plain, shaped))
         left.append(max(shares))
-    claim = _Claim(found.choice, left[1][1])
+    claim = _Claim(of_share.choice, left[1][1])
     return (best - min(shapers), best - min(times.values()), [left[0][0], left[1][0]], claim)
 
 

@@ -100,10 +100,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument(
         '--allowed',
-        type=float,
+        type=_number_or_text,
         default=5e-4,
-        metavar='M',
-        help='distance of the tool from its goal that counts as rest [m] (default: %(default)s)',
+        metavar='M|%',
+        help='distance of the tool from its goal that counts as rest [m], or a percentage such as '
+        '5%% of the mean vibration after unshaped moves (default: %(default)s)',
     )
     common.add_output(
         parser, '--plot', metavar='FILE', help='plot the frequencies and the sensitivity curves'
@@ -118,6 +119,14 @@ def add_arguments(parser: ArgumentParser) -> None:
     shape_apply.add_arguments(parser)
     common.add_model(parser)
     common.add_json(parser)
+
+
+def _number_or_text(text):
+    """Return a number, or a text such as 5%."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
 
 
 def run(arguments: Namespace) -> int:
@@ -238,7 +247,7 @@ def _from_robot(arguments, arm):
         'reason': reason,
         'gains': servo and servo_line(arm, servo),
         'acceleration': arguments.acceleration,
-        'allowed_vibration': arguments.allowed,
+        **_allowed(arguments, candidates),
         'cases': [
             {
                 'name': case.name,
@@ -251,6 +260,17 @@ def _from_robot(arguments, arm):
         'recommended': None,
     }
     return summary, cases, candidates, best, None
+
+
+def _allowed(arguments, candidates):
+    """Return the allowed vibration [m], and its share of the unshaped one if that was given."""
+    from flex_robot_sim.shaping.allowed_vibration import allowed_distance, allowed_share
+
+    unshaped = candidates[0].figures.mean_left if candidates else 0.0
+    return {
+        'allowed_vibration': allowed_distance(arguments.allowed, unshaped),
+        'allowed_share': allowed_share(arguments.allowed),
+    }
 
 
 def _write(arguments, summary, arm, specification):
@@ -365,7 +385,7 @@ def _from_log(arguments):
         'notes': found.notes,
         'uncertainty': found.uncertainty,
         'acceleration': arguments.acceleration or DEFAULT_ACCELERATION,
-        'allowed_vibration': arguments.allowed,
+        **_allowed(arguments, found.candidates),
         'free_vibration': [found.modes.begin, found.modes.end],
         'resonances': [resonance._asdict() for resonance in found.modes.resonances],
         'shapers': [],

@@ -97,7 +97,7 @@ def _heading(summary, has_trajectory):
         source += f' with {summary["acceleration"]:g} m/s2'
     yield (
         f'  {source}, frequencies off by up to {summary["uncertainty"]:.1%}, at rest within '
-        f'{1e3 * summary["allowed_vibration"]:g} mm:'
+        f'{_allowed_text(summary)}:'
     )
     yield (
         '     shaper               adds [s]   vibration [mm]     at rest   path error   '
@@ -138,10 +138,16 @@ def _number(value, factor, digits):
     return '-' if value is None else f'{factor * value:.{digits}f}'
 
 
+def _allowed_text(summary):
+    share = summary['allowed_share']
+    of_unshaped = '' if share is None else f' ({100 * share:.3g}% of the unshaped vibration)'
+    return f'{1e3 * summary["allowed_vibration"]:.4g} mm{of_unshaped}'
+
+
 def _rule_text(summary):
     """Return why the rule recommends this shaper."""
     reason = f': {summary["reason"]}' if summary.get('reason') else ''
-    allowed = f'{1e3 * summary["allowed_vibration"]:g} mm'
+    allowed = _allowed_text(summary)
     if not summary['meets_constraint']:
         return f'first at rest, but with more vibration than {allowed}, as all shapers{reason}'
     return f'first at rest of the shapers that leave at most {allowed}'

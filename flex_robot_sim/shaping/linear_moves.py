@@ -98,4 +98,5 @@ def _figures(move, share, case, factor, allowed):
         move.tool_travel * velocity,
         move.tool_travel * acceleration,
         move.step * (len(share) - len(move.share)),
+        left,
     )

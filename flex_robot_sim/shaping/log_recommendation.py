@@ -55,7 +55,7 @@ def recommend_from_log(
     rate: float | None = None,
     *,
     uncertainty: float | None = None,
-    allowed_vibration: float = DEFAULT_ALLOWED_M,
+    allowed_vibration: float | str = DEFAULT_ALLOWED_M,
     acceleration: float | None = None,
 ) -> LogRecommendation:
     """
@@ -63,7 +63,8 @@ def recommend_from_log(
 
     :param columns: names of those to use; rate: of the samples [Hz]. Both as of `read_samples`.
     :param uncertainty: relative error of the frequencies; default: by the recording.
-    :param allowed_vibration: distance of the tool from its goal that counts as rest [m].
+    :param allowed_vibration: distance of the tool from its goal that counts as rest [m], or a
+        percentage such as '5%' of the mean vibration that the unshaped moves leave.
     :param acceleration: largest one of the tool; default: 1 m/s2.
     """
     log = read_samples(path, columns, rate)
@@ -87,7 +88,7 @@ def recommend_for_modes(
     resonances: Sequence[Resonance],
     uncertainty: float | None = None,
     acceleration: float | None = None,
-    allowed: float = DEFAULT_ALLOWED_M,
+    allowed: float | str = DEFAULT_ALLOWED_M,
     relative_allowed: float | None = None,
 ) -> ModesRecommendation:
     """
@@ -95,7 +96,7 @@ def recommend_for_modes(
 
     :param uncertainty: relative error of the frequencies; default: by their standard deviations.
     :param acceleration: of the tool [m/s2].
-    :param allowed: distance of the tool from its goal that counts as rest [m].
+    :param allowed: distance of the tool from its goal that counts as rest [m], or a percentage.
     :param relative_allowed: the same, over the vibration after a step of acceleration.
     """
     case = mode_case(resonances)

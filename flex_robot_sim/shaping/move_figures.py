@@ -25,6 +25,7 @@ class MoveFigures(NamedTuple):
     velocity: float  # largest of the set points; of the fastest joint, or of the tool
     acceleration: float
     added_time: float  # by the set points                                                   [s]
+    mean_left: float  # as `left`, the mean of all moves and plants                          [m]
 
 
 def summed_figures(rows: Sequence[MoveFigures]) -> MoveFigures:
@@ -32,5 +33,5 @@ def summed_figures(rows: Sequence[MoveFigures]) -> MoveFigures:
     columns = np.array(rows)
     known = np.where(np.isnan(columns), -np.inf, columns).max(axis=0)
     known[np.isneginf(known)] = np.nan
-    mean = float(np.mean([row.rest_time for row in rows]))
-    return MoveFigures._make(known.tolist())._replace(rest_time=mean)
+    rest_time, left = np.mean([(row.rest_time, row.left) for row in rows], axis=0).tolist()
+    return MoveFigures._make(known.tolist())._replace(rest_time=rest_time, mean_left=left)

@@ -22,6 +22,7 @@ from flex_robot_sim.analysis.natural_modes import modes
 from flex_robot_sim.analysis.statics import equilibrium
 from flex_robot_sim.model.arguments import array_or_nan, expect_arm, expect_kind, number_or_nan
 from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.shaping.allowed_vibration import allowed_share
 from flex_robot_sim.shaping.linear_moves import LinearMoves, ModeCase
 from flex_robot_sim.shaping.shaper_comparison import (
     DEFAULT_ALLOWED_M,
@@ -90,7 +91,7 @@ def recommend(
     payloads: Sequence[tuple | None] = (None,),
     gains: tuple[ArrayLike, ArrayLike] | None = None,
     uncertainty: float = DEFAULT_UNCERTAINTY,
-    allowed_vibration: float = DEFAULT_ALLOWED_M,
+    allowed_vibration: float | str = DEFAULT_ALLOWED_M,
     acceleration: float | None = None,
     fixed: bool = False,
 ) -> Recommendation:
@@ -105,7 +106,8 @@ def recommend(
     :param payloads: possible payloads: None, (link, mass [kg]) or (link, mass, centre (3,) [m]).
     :param gains: (stiffness, damping) of the servo; None: the joints are locked.
     :param uncertainty: relative error of the frequencies.
-    :param allowed_vibration: distance of the tool from its goal that counts as rest [m].
+    :param allowed_vibration: distance of the tool from its goal that counts as rest [m], or a
+        percentage such as '5%' of the mean vibration that the unshaped moves leave.
     :param acceleration: largest one of the tool [m/s2]; default: by the limits of the joints, and
         1 m/s2 about a single pose.
     :param fixed: whether the delays must be the same in all poses.
@@ -163,22 +165,20 @@ def recommend(
     return Recommendation(cases, candidates, best, count, reason)
 
 
-def check_rule(uncertainty: float, allowed_vibration: float, acceleration: float | None) -> None:
+def check_rule(
+    uncertainty: float, allowed_vibration: float | str, acceleration: float | None
+) -> None:
     """Raise SettingError if a number of the rule is out of range."""
     if not 0.0 <= number_or_nan(uncertainty) < 0.5:
         raise SettingError(
             f'uncertainty = {shortened(repr(uncertainty), 60)} of frequencies must be at least '
             '0 and below 0.5'
         )
-    for name, value, unit in (
-        ('allowed_vibration', allowed_vibration, 'm'),
-        ('acceleration', acceleration, 'm/s2'),
-    ):
-        is_default = name == 'acceleration' and value is None
-        if not is_default and not 0.0 < number_or_nan(value) < np.inf:
-            raise SettingError(
-                f'{name} = {shortened(repr(value), 60)} must be > 0 and finite [{unit}]'
-            )
+    allowed_share(allowed_vibration)
+    if acceleration is not None and not 0.0 < number_or_nan(acceleration) < np.inf:
+        raise SettingError(
+            f'acceleration = {shortened(repr(acceleration), 60)} must be > 0 and finite [m/s2]'
+        )
 
 
 def _checked_poses(arm, poses, move):

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from flex_robot_sim.shaping import impulses
+from flex_robot_sim.shaping.allowed_vibration import allowed_distance
 from flex_robot_sim.shaping.linear_moves import ModeCase
 from flex_robot_sim.shaping.motion_profiles import PROFILES
 from flex_robot_sim.shaping.move_figures import MoveFigures
@@ -87,7 +88,7 @@ def compare_shapers(
     cases: Sequence[ModeCase],
     moves: Moves,
     uncertainty: float = 0.1,
-    allowed_vibration: float = DEFAULT_ALLOWED_M,
+    allowed_vibration: float | str = DEFAULT_ALLOWED_M,
     fixed: bool = False,
     conditions: Sequence[ModeCase] = (),
 ) -> tuple[list[ShaperCandidate], int]:
@@ -97,27 +98,32 @@ def compare_shapers(
     :param cases: [ModeCase] of the same number of modes, each of which gets a stage.
     :param moves: by which the candidates are compared.
     :param uncertainty: relative error of the frequencies.
-    :param allowed_vibration: distance of the tool that counts as rest [m].
+    :param allowed_vibration: distance of the tool that counts as rest [m], or a percentage such
+        as '5%' of the mean vibration that the unshaped moves leave.
     :param fixed: whether delays must be constant, for instance if the pose is unknown.
     :param conditions: the same cases with weak modes too, for the weighted designs.
     """
     frequencies = np.array([case.frequencies for case in cases])
     spread = (frequencies.max(axis=0) / frequencies.min(axis=0)).max()  # of one mode
     by_pose = spread > MIN_FREQUENCY_SPREAD and not fixed
-    plain = _measured(ShaperCandidate(impulses.NONE), moves, allowed_vibration)
+    plain = _measured(ShaperCandidate(impulses.NONE), moves, DEFAULT_ALLOWED_M)
+    assert plain.figures is not None
+    allowed = allowed_distance(allowed_vibration, plain.figures.mean_left)
+    if allowed != DEFAULT_ALLOWED_M:  # the time to rest depends on it
+        plain = _measured(plain, moves, allowed)
     assert plain.figures is not None
     candidates = [plain]
     for one in _fixed_shapers(cases, is_short=by_pose):
-        candidates.append(_measured(one, moves, allowed_vibration))
+        candidates.append(_measured(one, moves, allowed))
     weak = conditions or cases
     weighted = _weighted(weak, plain.figures.left)
-    nominal_share = NOMINAL_LEFT * plain.figures.left / allowed_vibration
+    nominal_share = NOMINAL_LEFT * plain.figures.left / allowed
     designs = partial(
         WeightedDesigns, nominal_share=float(np.clip(nominal_share, MIN_NOMINAL_SHARE, 1.0))
     )
     if by_pose:
         for one in _shapers_by_pose(cases, uncertainty):
-            candidates.append(_measured(one, moves, allowed_vibration))
+            candidates.append(_measured(one, moves, allowed))
         relative = _relative(weak, weighted)
         ratio = float(np.mean([case.ratios[0] for case in weak]))
         candidates += _refined(
@@ -125,15 +131,15 @@ def compare_shapers(
             lambda unit: _by_pose(unit, ratio),
             moves,
             uncertainty,
-            allowed_vibration,
+            allowed,
         )
     else:
         candidates += _refined(
-            partial(designs, weighted), ShaperCandidate, moves, uncertainty, allowed_vibration
+            partial(designs, weighted), ShaperCandidate, moves, uncertainty, allowed
         )
     best = recommended_row(candidates)
     if candidates[best].added_time > 0.0:
-        candidates += _profiles(candidates[best], moves, allowed_vibration)
+        candidates += _profiles(candidates[best], moves, allowed)
     return candidates, best
 
 

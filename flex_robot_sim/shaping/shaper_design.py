@@ -172,7 +172,7 @@ def design_for_arm(
     gains: tuple[ArrayLike, ArrayLike] | None = None,
     progress: Callable[[int, int], object] | None = None,
     uncertainty: float = MODEL_UNCERTAINTY,
-    allowed_vibration: float = DEFAULT_ALLOWED_M,
+    allowed_vibration: float | str = DEFAULT_ALLOWED_M,
     fixed: bool = False,
 ) -> ShaperSpecification:
     """
@@ -187,7 +187,8 @@ def design_for_arm(
         None: the joints are locked.
     :param progress: function of the number of finished poses and of all poses.
     :param uncertainty: relative error of the frequencies, for 'auto'.
-    :param allowed_vibration: distance of the tool that counts as rest [m], for 'auto'.
+    :param allowed_vibration: distance of the tool that counts as rest [m], or a percentage such
+        as '5%' of the unshaped vibration, for 'auto'.
     :param fixed: whether the delays must be the same in all poses, for 'auto'.
 
     Example::

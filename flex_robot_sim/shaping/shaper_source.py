@@ -27,7 +27,7 @@ def shaper_for(
     *,
     masses: Sequence[float] = (),
     uncertainty: float | None = None,
-    allowed_vibration: float | None = None,
+    allowed_vibration: float | str | None = None,
     fixed: bool | None = None,
 ) -> ShaperSpecification:
     """
@@ -40,8 +40,9 @@ def shaper_for(
     :param masses: of the tool of an arm: one known payload, or candidates for an unknown one [kg].
     :param uncertainty: relative error of the frequencies; default: 0.1 for an arm, and by the
         standard deviations for a recording.
-    :param allowed_vibration: distance of the tool from its goal that counts as rest [m]; default:
-        5e-4.
+    :param allowed_vibration: distance of the tool from its goal that counts as rest [m], or a
+        percentage such as '5%' of the mean vibration that the unshaped moves leave.
+        Default: 5e-4.
     :param fixed: whether the delays of an arm must be the same in all poses; default: False.
 
     Example::
@@ -104,7 +105,7 @@ def _from_recording(path, uncertainty, allowed):
     if found.best == 0:
         raise SettingError(
             f'{path}: moves with 1 m/s2 need no shaper, or none helps. Take a smaller '
-            'allowed_vibration [m], or none'
+            'allowed_vibration, or none'
         )
     return ShaperSpecification(
         choice.name, choice.shaper, bands=covered_bands(found.cases, found.uncertainty)

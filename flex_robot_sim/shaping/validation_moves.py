@@ -216,6 +216,7 @@ class ValidationMoves:
             travel * velocity,
             travel * acceleration,
             move.step * (len(share) - len(move.share)),
+            left,
         )
 
     def _coordinates(self, simulation, move, share):

@@ -44,6 +44,17 @@ def test_model_gives_a_line_for_each_shaper_and_one_recommendation(capsys):
         assert sum(one['amplitudes']) == pytest.approx(1.0)
 
 
+def test_the_constraint_may_be_a_percentage_of_the_unshaped_vibration(capsys):
+    words = ('single_link', '--pose', '0.3', '--allowed', '5%', '--json')
+    code, out, err = shape_outcome(capsys, *words)
+    assert (code, err) == (0, '')
+    summary = json.loads(out)
+    rows = {one['name']: one for one in summary['shapers']}
+    assert summary['allowed_share'] == 0.05
+    assert 0 < summary['allowed_vibration'] <= 0.05 * rows['none']['left']
+    assert rows[summary['recommended']]['left'] <= 1.01 * summary['allowed_vibration']
+
+
 def test_the_text_names_the_recommended_shaper(capsys):
     code, out, _ = shape_outcome(capsys, 'single_link', '--move', '-0.4', '0.5')
     assert code == 0
@@ -170,7 +181,15 @@ def test_plot_is_written(capsys, log, tmp_path, words):
             ('single_link', '--uncertainty', '0.7'),
             'uncertainty = 0.7 of frequencies must be at least 0 and below 0.5',
         ),
-        (('single_link', '--allowed', '0'), 'allowed_vibration = 0.0 must be > 0 and finite [m]'),
+        (
+            ('single_link', '--allowed', '0'),
+            'allowed_vibration = 0.0 must be > 0 and finite [m], or a percentage such as "5%"',
+        ),
+        (
+            ('single_link', '--allowed', '120%'),
+            "allowed_vibration = '120%' must be a number [m], or a percentage between 0 and 100 "
+            'such as "5%" of the unshaped vibration',
+        ),
         (('single_link', '--plot', 'a.gif'), 'a.gif: a figure ends in one of .png, .pdf, .svg'),
         (
             ('--log', 'none.csv'),

@@ -30,7 +30,7 @@ def compared(cases, uncertainty=0.1, **options):
 
 
 def row(name, rest, left, meets=True, profile=''):
-    figures = MoveFigures(left, left, rest, 0.0, 1.0, 1.0, 0.1)
+    figures = MoveFigures(left, left, rest, 0.0, 1.0, 1.0, 0.1, left)
     return ShaperCandidate(NONE.renamed(name), figures, meets, profile=profile)
 
 
@@ -73,6 +73,21 @@ def test_the_recommended_shaper_is_the_first_at_rest_of_those_that_meet_the_cons
     assert found[best].figures.rest_time == min(one.figures.rest_time for one in shapers)
 
 
+def test_a_percentage_is_one_of_the_unshaped_vibration_whatever_the_acceleration():
+    # undamped, ZV leaves sin(0.1 pi/2) = 16 % at 10 % error, and ZVD its square
+    cases, off = [case(2.0, ratio=0.0)], 0.1
+    for acceleration in (0.1, 10.0):
+        moves = LinearMoves(cases, off, acceleration)
+        found, best = compare_shapers(cases, moves, off, '5%')
+        left = found[0].figures.mean_left
+        assert found[best].figures.left <= 1.01 * 0.05 * left
+        names = [one.name for one in found if one.meets_constraint and not one.profile]
+        assert 'zv' not in names and 'zvd' in names
+        if acceleration == 0.1:
+            first = found[best].shaper
+    np.testing.assert_allclose(found[best].shaper.times, first.times, rtol=1e-6, atol=1e-9)
+
+
 def test_rows_beyond_the_constraint_stay_in_the_table():
     found, _ = compared([case(2.0)])
     assert not found[0].meets_constraint and found[0].figures.left > ALLOWED
@@ -99,6 +114,7 @@ def test_time_to_rest_is_the_mean_of_all_moves_and_vibration_the_largest():
     rows = [row('', rest, left).figures for rest, left in ((1.0, 0.1), (2.0, 0.3), (6.0, 0.2))]
     found = summed_figures(rows)
     assert (found.rest_time, found.left) == (3.0, 0.3)
+    assert found.mean_left == pytest.approx(0.2)
 
 
 @pytest.mark.slow
@@ -143,7 +159,10 @@ def test_unsure_frequency_needs_more():
     'numbers, message',
     [
         ((0.5, 1.0, 1.0), 'uncertainty = 0.5 of frequencies must be at least 0 and below 0.5'),
-        ((0.1, 0.0, 1.0), 'allowed_vibration = 0.0 must be > 0 and finite [m]'),
+        (
+            (0.1, 0.0, 1.0),
+            'allowed_vibration = 0.0 must be > 0 and finite [m], or a percentage such as "5%"',
+        ),
         ((0.1, 1.0, -1.0), 'acceleration = -1.0 must be > 0 and finite [m/s2]'),
     ],
 )
