@@ -13,6 +13,7 @@ import numpy as np
 
 import flex_robot_sim as frs
 from flex_robot_sim.control.controller_settings import ControllerSettings
+from flex_robot_sim.control.feed_forward import make_feed_forward
 from flex_robot_sim.control.joint_controller import JointController
 from flex_robot_sim.display.description import display_description
 from flex_robot_sim.environments.episodes import Episodes
@@ -111,6 +112,9 @@ FEATURES: dict[str, Callable[[frs.ArmModel], object]] = {
     '`static_jacobian`': lambda arm: frs.static_jacobian(arm, _rates(arm)[0]),
     'controller, given gains': _controller,
     'controller, default gains': frs.control.design_servo,
+    'controller, feed-forward of the sag': lambda arm: make_feed_forward(arm, 'sag').update(
+        frs.Simulation(arm).position
+    ),
     '`Lqr`': lambda arm: frs.feedback.Lqr(arm, _rates(arm)[0]),
     'display in rviz': display_description,
     'Gymnasium environments': lambda arm: Episodes(arm.description.text, 'rest_to_rest', 1),

@@ -402,7 +402,7 @@ def _set_servo(simulation, arguments):
     has_efforts = arguments.effort or arguments.effort_table
     if _needs_closed_loop_move(arguments) and has_efforts:
         raise UsageError('--shaper, --feedback, --integral and --within go without --effort.')
-    servo = _designed_servo(simulation.arm, arguments)
+    servo = design_servo(simulation.arm)
     for name in ('stiffness', 'damping'):
         values = getattr(arguments, name)
         if values is not None:
@@ -416,14 +416,6 @@ def _set_servo(simulation, arguments):
         servo = replace(servo, integral=None)  # it belongs to the default gains
     simulation.hold(arguments.to, servo.stiffness, servo.damping)
     return carrying_efforts(simulation.arm, arguments.to), servo
-
-
-def _designed_servo(arm, arguments):
-    """Return the default Servo; for a closed loop with given gains, one without gains."""
-    is_given = arguments.stiffness is not None and arguments.damping is not None
-    if arm.closed_loops and is_given:
-        return Servo(np.zeros(len(arm.joint_names)), np.zeros(len(arm.joint_names)), 0.0)
-    return design_servo(arm)
 
 
 def _summary(simulation, wall_time, largest):

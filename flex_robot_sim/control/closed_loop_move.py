@@ -5,7 +5,7 @@ from numpy.typing import ArrayLike
 
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.analysis.mode_table import excited_modes
-from flex_robot_sim.control.feed_forward import FeedForward
+from flex_robot_sim.control.feed_forward import make_feed_forward
 from flex_robot_sim.control.gains import carrying_efforts
 from flex_robot_sim.control.integral import Integral, rest_spring_effort
 from flex_robot_sim.control.servo import ServoFit
@@ -56,7 +56,7 @@ class ClosedLoopMove:
         """
         arm = simulation.arm
         self.simulation, self._servo = simulation, servo
-        self._feed = FeedForward(arm, 'gravity')
+        self._feed = make_feed_forward(arm, 'gravity')
         self._law, self._sensors = law, flex_sensors(arm).matrix
         self.reference = reference = Reference(arm)
         reference.hold(simulation.motor_position)

@@ -15,6 +15,7 @@ import numpy as np
 
 from flex_robot_sim.analysis.tangent import scales
 from flex_robot_sim.control.gravity_table import MAX_JOINTS, GravityTable
+from flex_robot_sim.control.loop_feed_forward import LoopFeedForward
 from flex_robot_sim.dynamics.forward_dynamics import inverse_dynamics
 from flex_robot_sim.dynamics.stability import spring_matrices
 from flex_robot_sim.model.arm_model import ArmModel, make_workspace
@@ -97,3 +98,8 @@ class FeedForward:
             self._set_efforts()
             return True
         return size <= SETTLED_TURN
+
+
+def make_feed_forward(arm: ArmModel, kind: str) -> FeedForward | LoopFeedForward:
+    """Return the feed-forward of a tree or of closed loops; kind: see FeedForward."""
+    return LoopFeedForward(arm, kind) if arm.closed_loops else FeedForward(arm, kind)

@@ -56,7 +56,7 @@ class PdControl:
             [N m/rad, N m s/rad; N/m, N s/m].
         :param limits: largest efforts, (joints,) [N m, N]; default: those of the motors.
         """
-        expect_arm(arm)
+        expect_arm(arm, closed_loops=True)
         self._arm = arm
         self.reference = ReferenceFunction(reference, arm.joint_names)
         self.stiffness, self.damping = servo_gains(arm, gains)

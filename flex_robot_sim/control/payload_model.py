@@ -5,10 +5,8 @@ import math
 import numpy as np
 
 from flex_robot_sim.control.controller_settings import FEED_FORWARDS, ControllerSettings
-from flex_robot_sim.control.feed_forward import FeedForward
+from flex_robot_sim.control.feed_forward import make_feed_forward
 from flex_robot_sim.control.gains import Servo
-from flex_robot_sim.control.loop_gravity import LoopGravity
-from flex_robot_sim.control.loop_servo import loop_servo
 from flex_robot_sim.control.servo import ServoFit
 from flex_robot_sim.model.arguments import checked
 from flex_robot_sim.model.arm_model import ArmModel
@@ -21,26 +19,15 @@ class ControllerModel:
     def __init__(self, arm: ArmModel, sampling: LoopTiming | None = None) -> None:
         """Take an ArmModel; `sampling` of its states overrides that of the settings."""
         self.arm, self._sampling = arm, sampling
-        self.feeds: dict[str, FeedForward | LoopGravity] = {}
-        if arm.closed_loops:
-            self.feeds['gravity'] = LoopGravity(arm)
-        else:
-            self.feeds.update(
-                {kind: FeedForward(arm, kind) for kind in FEED_FORWARDS if kind != 'none'}
-            )
+        self.feeds = {
+            kind: make_feed_forward(arm, kind) for kind in FEED_FORWARDS if kind != 'none'
+        }
         self._fit: tuple[object, ServoFit] | None = None
         self._servo: tuple[ControllerSettings, Servo] | None = None
 
     def servo_for(self, settings: ControllerSettings) -> Servo:
         """Servo of ControllerSettings, cached; takes seconds. SettingError if unusable."""
         if self._servo is None or self._servo[0] != settings:
-            if self.arm.closed_loops:
-                stiffness, damping = (
-                    self.joint_array(settings, name) for name in ('position_gain', 'velocity_gain')
-                )
-                servo = loop_servo(self.arm, stiffness, damping, settings.feed_forward)
-                self._servo = settings, servo
-                return self._servo[1]
             fit = self._fit_for(settings)
             servo = self._without_integral(settings, fit)
             share = settings.integral_action

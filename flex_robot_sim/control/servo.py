@@ -24,15 +24,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from flex_robot_sim.analysis.joint_space_inertia import poses_within, rigid_inertia, rigid_moves
-from flex_robot_sim.analysis.linear import zero_order_hold
-from flex_robot_sim.analysis.tangent import tangent
+from flex_robot_sim.analysis.joint_space_inertia import poses_within
 from flex_robot_sim.control.gains import Servo, carrying_efforts
+from flex_robot_sim.control.sampled_pose import SampledPose
 from flex_robot_sim.control.steady_state_error import friction_band, hold_tolerance
-from flex_robot_sim.dynamics.loads import make_loads
-from flex_robot_sim.dynamics.mass_matrix import mass_matrix, refuse_massless
-from flex_robot_sim.dynamics.stability import spring_matrices
-from flex_robot_sim.model.arguments import expect_arm, number_or_nan
+from flex_robot_sim.dynamics.mass_matrix import refuse_massless
+from flex_robot_sim.model.arguments import expect_arm, expect_motors, number_or_nan
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.friction import VISCOUS, has_friction, static_frictions
 from flex_robot_sim.simulation.loop_timing import LoopTiming, checked_timing
@@ -84,18 +81,19 @@ class ServoFit:
         refuse_massless(arm)
         self.arm, self.sampling = arm, sampling
         self._loops = [
-            _SampledPose(arm, pose, sampling, feedback)
+            SampledPose(arm, pose, sampling, feedback)
             for pose in (poses_within(arm) if poses is None else poses)
         ]
+        # of passive joints, it is zero, as are their gains
         self.inertia = np.max([np.diag(loop.inertia) for loop in self._loops], axis=0)
+        self._driven = driven = np.flatnonzero(self.inertia)
+        if not driven.size:
+            raise SettingError(f'"{arm.description.name}" has no motor to control')
+        block, inertia = np.ix_(driven, driven), np.diag(self.inertia[driven])
         # fall rate of the rigid arm; stiffness over inertia must exceed its square
         self.fall_rate = math.sqrt(
             max(
-                0.0,
-                *(
-                    eigvalsh(-loop.joint_stiffness, np.diag(self.inertia))[-1]
-                    for loop in self._loops
-                ),
+                0.0, *(eigvalsh(-loop.joint_stiffness[block], inertia)[-1] for loop in self._loops)
             )
         )
         # a diagonally dominant matrix is positive definite
@@ -149,8 +147,7 @@ class ServoFit:
         """
         if share == 0.0 or not self.holds(servo, (1.0,)):
             return servo
-        with np.errstate(divide='ignore', invalid='ignore'):
-            rates = share * np.sqrt(servo.stiffness / self.inertia)
+        rates = share * np.sqrt(self._over_inertia(servo.stiffness))
         # lower gains are equivalent to a heavier arm
         cases = [(1.0, INTEGRAL_RESERVE)] + [(1 / PAYLOAD_RESERVE, 1.0)] * self.holds(
             servo, (PAYLOAD_RESERVE**-0.5,)
@@ -201,6 +198,8 @@ class ServoFit:
 
     def evaluate(self, stiffness: np.ndarray, damping: np.ndarray) -> Servo:
         """Return the Servo with these gains (joints,), and a warning if it is unstable."""
+        expect_motors(self.arm, 'position_gain', stiffness)
+        expect_motors(self.arm, 'velocity_gain', damping)
         servo = self._servo(stiffness, damping)
         name = self.arm.description.name
         if not all(loop.holds_weight(stiffness) for loop in self._loops):
@@ -234,7 +233,8 @@ class ServoFit:
         arrays = self.arm.arrays
         dry = static_frictions(arrays.friction) / (MAX_DRY_SHARE * hold_tolerance(self.arm))
         viscous = arrays.friction[:, VISCOUS]
-        return np.maximum(dry, viscous * rate / (2 * max(ratio, DEFAULT_RATIO)))
+        stiffness = np.maximum(dry, viscous * rate / (2 * max(ratio, DEFAULT_RATIO)))
+        return np.where(self.inertia > 0.0, stiffness, 0.0)
 
     def _limited(self, frequency, ratio, share, meets_friction=False):
         """Gains for a frequency and a ratio, reduced where the sampling requires it."""
@@ -248,7 +248,7 @@ class ServoFit:
             max_share = share * (MAX_DAMPING_LATE if self.sampling.delay else MAX_DAMPING_PROMPT)
             damping = np.minimum(damping, max_share * self._drive_inertia / self.sampling.period)
             preferred, fallback = (
-                (damping / (2 * min(min_ratio, ratio))) ** 2 / inertia
+                self._over_inertia((damping / (2 * min(min_ratio, ratio))) ** 2)
                 for min_ratio in (MIN_RATIO, MIN_RATIO_SLOW)
             )
             highest = np.maximum(
@@ -259,9 +259,12 @@ class ServoFit:
         return self._servo(stiffness, damping)
 
     def _servo(self, stiffness, damping, warning=''):
-        with np.errstate(divide='ignore', invalid='ignore'):
-            rate = math.sqrt(np.min(stiffness / self.inertia))
+        rate = math.sqrt(np.min(self._over_inertia(stiffness)[self._driven]))
         return Servo(stiffness, damping, rate / (2 * math.pi), warning)
+
+    def _over_inertia(self, values):
+        """Return values (joints,) over the inertia, 0 at passive joints."""
+        return np.divide(values, self.inertia, where=self.inertia > 0.0, out=0.0 * values)
 
     def _slowest_divergence(self, frequency, ratio):
         """Gains for an arm that no gains stabilise: those with the slowest divergence."""
@@ -314,59 +317,6 @@ def _rounded_up(value):
     return math.ceil(value / digit) * digit
 
 
-class _SampledPose:
-    """Sampled linear model of an arm at a pose."""
-
-    def __init__(self, arm, pose, sampling, feedback):
-        rigid_motion, drives, n = rigid_moves(arm), arm.motor_q, arm.size
-        q, zero = rigid_motion @ pose, np.zeros(n)
-        K = tangent(arm, make_loads(arm), q, zero, zero)[1]
-        # friction holds at rest, and does not in motion
-        M, D = mass_matrix(arm.arrays, q), spring_matrices(arm.arrays)[1]
-        self.inertia = rigid_inertia(arm, pose)
-        joint_stiffness = rigid_motion.T @ K @ rigid_motion
-        self.joint_stiffness = (joint_stiffness + joint_stiffness.T) / 2
-        input_map = np.eye(n)[:, drives]
-        inverse = np.linalg.inv(M)
-        self._A = np.block([[np.zeros((n, n)), np.eye(n)], [-inverse @ K, -inverse @ D]])
-        self._B = np.vstack([np.zeros_like(input_map), inverse @ input_map])
-        self._measured = np.arange(drives.size) if feedback == 'link' else drives
-        self._sampling = sampling
-        self._step = (self._A, self._B)
-        if sampling.period:
-            self._step = zero_order_hold(self._A, self._B, sampling.period)
-        self.light = 1.0 / np.diag(inverse)[drives]
-
-    def holds_weight(self, stiffness):
-        """Whether the rigid arm is statically stable with a stiffness (joints,)."""
-        return np.linalg.eigvalsh(self.joint_stiffness + np.diag(stiffness))[0] > 0.0
-
-    def growth(self, stiffness, damping, is_sampled=True, integral=None):
-        """Growth rate [1/s] of the least stable motion; `integral`: rates s w (joints,) [1/s]."""
-        n, joints = self._B.shape
-        F, rows = np.zeros((joints, n)), np.arange(joints)
-        F[rows, self._measured], F[rows, n // 2 + self._measured] = stiffness, damping
-        period = self._sampling.period if is_sampled else 0.0
-        A, B = self._step if period else (self._A, self._B)
-        zero, identity = np.zeros((joints, joints)), np.eye(joints)
-        is_late = bool(period and self._sampling.delay)
-        if integral is None:
-            step = np.block([[A, B], [-F, zero]]) if is_late else A - B @ F
-        else:  # states v' = -s w K y
-            G = np.zeros((joints, n))
-            G[rows, self._measured] = integral * stiffness
-            if not period:
-                step = np.block([[A - B @ F, B], [-G, zero]])
-            elif is_late:
-                G *= period
-                step = np.block([[A, B, 0 * B], [-F - G, zero, identity], [-G, zero, identity]])
-            else:
-                G *= period
-                step = np.block([[A - B @ (F + G), B], [-G, identity]])
-        values = np.linalg.eigvals(step)
-        return math.log(np.abs(values).max()) / period if period else values.real.max()
-
-
 def design_servo(
     arm: ArmModel,
     *,
@@ -392,7 +342,7 @@ def design_servo(
         servo.stiffness, servo.damping, servo.warning
         modes = frs.modes(arm, [0.0, 0.5, -0.8], gains=servo.gains)
     """
-    expect_arm(arm)
+    expect_arm(arm, closed_loops=True)
     for name, value in (('frequency', frequency), ('damping_ratio', damping_ratio)):
         if not 0.0 < number_or_nan(value) < math.inf:
             raise SettingError(f'{name} = {shortened(repr(value), 60)} must be above 0 and finite')

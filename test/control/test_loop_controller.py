@@ -2,12 +2,16 @@
 
 import numpy as np
 import pytest
+from cassie import cassie_leg
+from pinocchio_loops import pinocchio_loops
 from refusals import refusal
 
 import flex_robot_sim as frs
+from flex_robot_sim.analysis.joint_space_inertia import poses_within
 from flex_robot_sim.control.controller_settings import ControllerSettings
 from flex_robot_sim.control.joint_controller import JointController
-from flex_robot_sim.control.loop_gravity import LoopGravity
+from flex_robot_sim.control.loop_feed_forward import LoopFeedForward
+from flex_robot_sim.control.servo import design_servo
 from flex_robot_sim.motion.trajectory import Trajectory
 from flex_robot_sim.util.exceptions import SettingError
 
@@ -30,7 +34,7 @@ def controlled(arm, **settings):
 
 
 def test_gravity_efforts_are_the_slopes_of_the_potential_energy(arm):
-    simulation, gravity, h = frs.Simulation(arm), LoopGravity(arm), 1e-5
+    simulation, gravity, h = frs.Simulation(arm), LoopFeedForward(arm, 'gravity'), 1e-5
 
     def potential(turn):
         simulation.set_state([turn, *simulation.position[1:]])  # on the same branch
@@ -56,27 +60,91 @@ def test_a_crank_follows_a_trajectory_and_is_held_at_its_end(arm):
     assert not controller.is_moving and controller.reports == []
 
 
-@pytest.mark.parametrize(
-    'settings, line',
-    [
-        (
-            {'velocity_gain': ()},
-            'the controller of "four_bar" needs position_gain and velocity_gain, because gains '
-            'are designed for trees only',
-        ),
-        (
-            {'feed_forward': 'sag'},
-            'feed_forward = sag works on trees only, and "four_bar" has closed loops: take '
-            'gravity',
-        ),
-        (
-            {'position_gain': (20.0, 1.0, 0.0)},
-            'position_gain of joint "coupler_joint" must be 0: it is passive',
-        ),
-    ],
-)
-def test_unusable_settings_are_refused(arm, settings, line):
-    assert refusal(SettingError, controlled, arm, **settings) == line
+def test_gravity_efforts_hold_the_leg_of_cassie_in_pinocchio():
+    pin = pytest.importorskip('pinocchio')
+    arm = cassie_leg()
+    theirs, gravity = pinocchio_loops(pin, arm), LoopFeedForward(arm, 'gravity')
+    theirs.model.gravity.linear = -arm.arrays.base_acceleration[3:]
+    loops = theirs.constraints, theirs.constraint_data, theirs.settings
+    for pose in poses_within(arm, count=3):
+        gravity.update(pose)
+        turns = pose[theirs.order]  # of continuous joints, as cosine and sine
+        q = np.column_stack([np.cos(turns), np.sin(turns)]).ravel()
+        with_efforts, without = (
+            np.abs(
+                pin.constraintDynamics(
+                    theirs.model, theirs.data, q, 0.0 * turns, effort[theirs.order], *loops
+                )
+            ).max()
+            for effort in (gravity.effort, 0.0 * pose)
+        )
+        assert with_efforts < 1e-10 * without
+
+
+@pytest.mark.parametrize('name', ['four_bar', 'palletiser', 'delta_flexible'])
+def test_the_sag_is_that_of_the_equilibrium(name):
+    arm = frs.load(name)
+    feed, pose = LoopFeedForward(arm, 'sag'), poses_within(arm)[4]
+    for _ in range(6):
+        feed.update(pose)
+    assert feed.is_settled
+    assert feed.effort == pytest.approx(frs.equilibrium(arm, pose).effort, rel=1e-9, abs=1e-9)
+
+
+def test_the_lead_of_an_elastic_gear_in_a_loop_brings_its_link_side_to_the_target():
+    text = frs.load('four_bar').description.text
+    gear = '<joint name="crank_joint" stiffness="40" rotor_inertia="1e-4" gear_ratio="20"/>'
+    arm = frs.load(text.replace('</flexibility>', f'{gear}</flexibility>'))
+    feed, pose = LoopFeedForward(arm, 'sag'), poses_within(arm)[4]
+    for _ in range(6):
+        feed.update(pose)
+    found = frs.equilibrium(arm, pose + feed.lead)
+    assert found.q[0] == pytest.approx(pose[0], abs=1e-9)
+    assert abs(feed.lead[0]) > 1e-3
+
+
+@pytest.mark.parametrize('name', ['cassie_leg', 'delta', 'palletiser', 'stewart'])
+def test_default_gains_hold_a_loop_with_late_states(name):
+    arm = cassie_leg() if name == 'cassie_leg' else frs.load(name)
+    pose = poses_within(arm)[3]
+    simulation = frs.Simulation(arm)
+    simulation.set_state(pose)
+    controller = JointController(arm)
+    assert controller.servo.warning == ''
+    late = np.zeros(pose.size)
+    for _ in range(1500):
+        effort = controller.update(simulation.time, simulation.position, simulation.velocity)
+        simulation.effort, late = late, effort.copy()
+        simulation.step(2)
+    assert simulation.position == pytest.approx(pose, abs=0.02)
+    assert np.abs(simulation.velocity).max() < 0.01
+
+
+def test_integral_action_lifts_an_unknown_payload_on_a_loop():
+    arm = frs.load('delta')
+    simulation, controller = controlled(
+        arm, position_gain=(), velocity_gain=(), integral_action=0.2
+    )
+    simulation.set_payload('platform', 0.1)
+    start = simulation.position.copy()
+    for _ in range(3000):
+        simulation.effort = controller.update(
+            simulation.time, simulation.position, simulation.velocity
+        )
+        simulation.step(2)
+    assert simulation.position[arm.actuated] == pytest.approx(start[arm.actuated], abs=1e-3)
+
+
+def test_gains_of_passive_joints_are_refused(arm):
+    line = 'position_gain of joint "coupler_joint" must be 0: it is passive'
+    assert refusal(SettingError, controlled, arm, position_gain=(20.0, 1.0, 0.0)) == line
+
+
+def test_default_gains_of_passive_joints_are_zero():
+    arm = frs.load('delta')
+    servo = design_servo(arm, frequency=2.0, period=2e-3, delay=2e-3)
+    for gains in servo.gains:
+        assert (gains[arm.actuated] > 0.0).all() and not gains[~arm.actuated].any()
 
 
 def test_only_motors_have_targets_and_those_must_be_in_reach(arm):

@@ -28,8 +28,7 @@ MOTION = frs.planning.minimum_jerk_motion([0.0] * 3, [0.3] * 3, duration=0.8)
 CALLS = {
     'inverse_dynamics_derivatives': lambda arm: frs.inverse_dynamics_derivatives(arm, ZERO, ZERO),
     'formulation': lambda arm: make('stiffened', arm),
-    'servo': frs.control.design_servo,
-    'PdControl': lambda arm: frs.control.PdControl(arm, reference=[0.0] * 3, gains=(1.0, 1.0)),
+    'ComputedTorque': lambda arm: frs.control.ComputedTorque(arm, reference=[0.0] * 3),
     'damping': lambda arm: frs.feedback.design_damping(arm, [0.0] * 3, gains=(4.0, 0.4)),
     'lqg': lambda arm: frs.feedback.design_lqg(arm, [0.0] * 3),
     'lqr': lambda arm: frs.feedback.Lqr(arm, [0.0] * 3),

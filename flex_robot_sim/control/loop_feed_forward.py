@@ -1,0 +1,117 @@
+"""
+Gravity feed-forward of closed loops: motors and constraint forces carry the weight.
+
+While the drives are at their targets, the other coordinates x (passive joints, and elastic ones
+for the sag) and the forces lambda of the constraint rows obey
+
+    K x + g(q) - W^T lambda = 0,    gap(q) = 0
+
+with the stiffness K of springs and the forces g that carry the weight. Every call makes one
+Newton correction without the slopes of g and W^T, and more until the loops are closed.
+"""
+
+import numpy as np
+
+from flex_robot_sim.analysis.constraint_terms import gaps_and_jacobian
+from flex_robot_sim.analysis.tangent import scales
+from flex_robot_sim.dynamics.constraints.closing import MIN_SINGULAR_VALUE
+from flex_robot_sim.dynamics.forward_dynamics import inverse_dynamics
+from flex_robot_sim.dynamics.stability import spring_matrices
+from flex_robot_sim.model.arm_model import ArmModel, make_workspace
+
+MAX_CORRECTIONS = 20  # of a call
+CLOSED_GAP = 1e-6  # after which a call makes no further correction                   [m, -]
+SETTLED_STEP = 1e-10  # of a correction after which nothing changes                 [rad, m]
+MAX_STEP = 0.3  # of a correction                                                   [rad, m]
+MAX_TURN = 1.0  # section rotation above which the iteration has diverged              [rad]
+
+
+class LoopFeedForward:
+    """
+    Efforts that hold an arm with closed loops, as a rigid ('gravity') or elastic arm ('sag').
+
+    Its interface is that of FeedForward.
+    """
+
+    def __init__(self, arm: ArmModel, kind: str) -> None:
+        """Allocate; `kind` is one of FEED_FORWARDS except 'none'."""
+        joints = len(arm.joint_names)
+        self.effort = np.zeros(joints)  # of the motors                            [N m, N]
+        self.lead = np.zeros(joints)  # offset from link side to motor side        [rad, m]
+        self.is_settled = self.has_diverged = False
+        self._arm, self._work = arm, make_workspace(arm.arrays)
+        self._actuated, self._scale = arm.actuated, scales(arm)
+        self._q, self._zero, self._force = np.zeros((3, arm.size))
+        self._stiffness = spring_matrices(arm.arrays)[0]
+        gear = arm.arrays.motor >= 0
+        self._gear_compliance = np.zeros(joints)
+        if kind == 'sag':
+            self._gear_compliance[gear] = 1 / arm.arrays.gear_stiffness[gear]
+        self._follow(np.arange(arm.size)[arm.elastic_q] if kind == 'sag' else np.zeros(0, int))
+        self._target: np.ndarray | None = None
+
+    def update(self, target: np.ndarray) -> None:
+        """
+        Update `effort` and `lead` for motors at `target` (joints,), link side [rad, m].
+
+        Passive joints continue from their last positions; if their targets change, from these.
+        A target at which a loop does not close leaves the last efforts.
+        """
+        last, q = self._target, self._q.copy()
+        if last is not None and (target == last).all():
+            if self.is_settled:
+                return
+        else:
+            joints = q[self._arm.joint_q].copy()
+            moved = self._actuated
+            if last is None or (target != last)[~self._actuated].any():
+                moved = np.ones(joints.size, bool)
+            self._target, joints[moved] = target.copy(), target[moved]
+            self._arm.set_joints(q, joints)
+        self.is_settled = False
+        for _ in range(MAX_CORRECTIONS):
+            change, force, gap = self._correction(q)
+            size = np.abs(change).max(initial=0.0)
+            q[self._free] += change * min(1.0, MAX_STEP / size if size else 1.0)
+            if gap < CLOSED_GAP:
+                break
+        else:
+            self.is_settled = True
+            return
+        turns = q[self._elastic] / self._scale[self._elastic]
+        if not np.linalg.norm(turns) < MAX_TURN:
+            self.has_diverged = True
+            q[self._elastic] = 0.0
+            self._gear_compliance[:] = 0.0
+            self._follow(np.zeros(0, int))
+        self.is_settled = bool(size <= SETTLED_STEP)
+        self._q = q
+        self.effort[:] = np.where(self._actuated, force[self._arm.joint_q], 0.0)
+        np.multiply(self.effort, self._gear_compliance, out=self.lead)
+
+    def _follow(self, elastic):
+        """Take passive joints and these elastic coordinates as unknowns."""
+        arm = self._arm
+        passive = np.flatnonzero(~self._actuated)
+        self._elastic = elastic
+        self._free = np.concatenate([passive, elastic])
+        scale = self._scale[self._free]
+        self._block = self._stiffness[np.ix_(self._free, self._free)] * np.outer(scale, scale)
+        self._block[: passive.size] = self._block[:, : passive.size] = 0.0
+        self._unit = np.abs(self._block).max(initial=0.0) or 1.0
+        rows = arm.arrays.constraint_kind.size
+        self._matrix = np.zeros((self._free.size + rows,) * 2)
+        self._matrix[: self._free.size, : self._free.size] = self._block / self._unit
+
+    def _correction(self, q):
+        """Change of the free coordinates, forces (n,) left to the motors, and largest gap."""
+        arm, free, m = self._arm, self._free, self._free.size
+        inverse_dynamics(arm.arrays, q, self._zero, self._zero, self._work, self._force)
+        gap, W = gaps_and_jacobian(arm, q)
+        scale = self._scale[free]
+        self._matrix[:m, m:], self._matrix[m:, :m] = -(W[:, free] * scale).T, W[:, free] * scale
+        residual = scale * self._force[free] + self._block @ (q[free] / scale)
+        right = -np.concatenate([residual / self._unit, gap])
+        solution = np.linalg.lstsq(self._matrix, right, rcond=MIN_SINGULAR_VALUE)[0]
+        force = self._force - W.T @ (self._unit * solution[m:])
+        return scale * solution[:m], force, np.abs(gap).max(initial=0.0)
