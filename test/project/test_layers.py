@@ -17,7 +17,7 @@ LAYERS = (
     {'util', 'version', 'start'},
     {'jit'},
     {'spatial'},
-    {'elastic'},
+    {'elastic', 'reduction'},
     {'description'},
     {'model'},
     {'dynamics'},
@@ -45,7 +45,7 @@ LAYERS = (
     {'nodes', 'reports'},
     {'cli', '__main__'},
 )
-# rooms of later work: kinematics after analysis, reduction next to elastic, export before cli
+# rooms of later work: kinematics after analysis, export before cli
 
 START = 'start'  # runs programs of all rows, and is imported by them
 
