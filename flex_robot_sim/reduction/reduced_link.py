@@ -5,8 +5,8 @@ A material point X of the link is, with the elastic coordinates e, at
 
     r = X + Phi e + 1/2 sum_jk Q_jk e_j e_k          (1)
 
-in the frame of the link, whose root interface is fixed. A coordinate is the largest displacement of
-its shape. The first s coordinates are soft: their squares move points by the field Q, which is
+in the frame of the link, whose root interface is fixed. A coordinate is the largest displacement
+of its shape. The first s coordinates are soft: their squares move points by the field Q, which is
 orthogonal to the soft shapes with respect to stiffness. Integrals are over the mass:
 
     S0 = int X,  S1_i = int Phi_i,  S2_jk = int Q_jk                      first moments     (2)
@@ -16,8 +16,8 @@ orthogonal to the soft shapes with respect to stiffness. Integrals are over the 
     sum_r G_r,ij G_r,kl = int Q_ij . Q_kl, largest terms first                              (6)
     strain energy = 1/2 e^T K e + 1/3 C_ijk e_i e_j e_k                                     (7)
 
-The frame of a station at the origin x, which moves with an interface, is, with (U, Q) of its angular
-and its linear part (theta, u), both in the frame of the link,
+The frame of a station at the origin x moves with an interface, by its turn theta and its
+displacement u in the frame of the link:
 
     (theta, u) = U e + 1/2 sum_jk Q_jk e_j e_k,  R = exp(theta),  r = x + u          (8)
 """

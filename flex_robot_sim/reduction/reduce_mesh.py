@@ -1,0 +1,116 @@
+"""A mesh with interfaces to a reduced link."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse import csgraph
+
+from flex_robot_sim.reduction.elasticity import Material, Mesh, assemble
+from flex_robot_sim.reduction.integrals import mass_integrals
+from flex_robot_sim.reduction.reduced_link import ReducedLink
+from flex_robot_sim.reduction.second_order import second_order
+from flex_robot_sim.reduction.shapes import make_shapes, mesh_modes
+from flex_robot_sim.reduction.supports import SUPPORTS, Interface, ReductionError
+from flex_robot_sim.reduction.surface import surface_of, surface_strains
+
+COMPARED = 6  # frequencies with interfaces of both kinds
+
+
+class Source(NamedTuple):
+    """Where a reduced link comes from, for its file."""
+
+    link: str
+    name: str = ''  # of the file
+    hash: str = ''
+    options: str = '{}'
+
+
+NO_SOURCE = Source('link')
+
+
+def no_stage(_: str) -> None:
+    """Ignore the progress."""
+
+
+def reduce_mesh(
+    mesh: Mesh,
+    material: Material,
+    root: Interface,
+    stations: list[Interface],
+    modes: int = 6,
+    kind: str = 'rigid',
+    source: Source = NO_SOURCE,
+    report: Callable[[str], None] = no_stage,
+) -> ReducedLink:
+    """
+    Return the reduced link.
+
+    :param mesh: in the frame of the link.
+    :param root: interface to the parent; stations: interfaces to the children.
+    :param modes: natural modes in addition to six static shapes by station.
+    :param kind: of the interfaces, 'rigid' (RBE2) or 'mean' (RBE3).
+    :param report: is called with the name of each stage when it starts.
+    """
+    report('stiffness and mass')
+    check_connected(mesh)
+    stiffness, mass = assemble(mesh, material)
+    report('factors')
+    support = SUPPORTS[kind](mesh.nodes, stiffness, root, stations)
+    report('shapes')
+    shapes = make_shapes(support, mass, modes)
+    report('terms of second order')
+    second = second_order(mesh, material, support, shapes)
+    report('integrals and surface')
+    surface = surface_of(mesh)
+    motions = [support.motion(station, shapes.displacements) for station in stations]
+    moved = [support.motion(station, second.field) for station in stations]
+    n, s = shapes.displacements.shape[1], len(second.cubic)
+    strains = surface_strains(mesh, surface, shapes.displacements)
+    integrals = mass_integrals(mesh.nodes, mass, shapes.displacements, second.field)
+    del support
+    report('interfaces of the other kind')
+    other = SUPPORTS['mean' if kind == 'rigid' else 'rigid'](mesh.nodes, stiffness, root, stations)
+    values, _ = mesh_modes(other, mass, COMPARED)
+    return ReducedLink(
+        link=source.link,
+        source=source.name,
+        source_hash=source.hash,
+        options=source.options,
+        mass=float(mass.sum()),
+        **integrals,
+        K=np.diag(shapes.stiffness),
+        C=second.cubic,
+        frequencies=shapes.frequencies,
+        mesh_frequencies=shapes.mesh_frequencies,
+        other_frequencies=np.sqrt(values) / (2 * np.pi),
+        station_names=tuple(station.name for station in stations),
+        station_points=np.array([station.origin for station in stations]).reshape(-1, 3),
+        station_shapes=np.array(motions).reshape(-1, 6, n),
+        station_second=np.array(moved).reshape(-1, 6, s, s).transpose(0, 2, 3, 1),
+        surface_points=mesh.nodes[surface.nodes].astype(np.float32),
+        surface_triangles=surface.triangles.astype(np.int32),
+        surface_shapes=shapes.displacements.reshape(-1, 3, n)[surface.nodes].astype(np.float32),
+        surface_strains=strains.astype(np.float32),
+    )
+
+
+def check_connected(mesh: Mesh) -> None:
+    """Refuse a mesh of several pieces, nodes without elements, or elements turned inside out."""
+    count = len(mesh.nodes)
+    used = np.zeros(count, bool)
+    used[mesh.elements] = True
+    if not used.all():
+        raise ReductionError(
+            f'{count - used.sum()} nodes of the mesh belong to no tetrahedron. Remove them'
+        )
+    first = mesh.elements[:, :1].repeat(9, axis=1).ravel()
+    ones = np.ones(first.size, np.int8)
+    graph = sparse.coo_matrix((ones, (first, mesh.elements[:, 1:].ravel())), (count, count))
+    pieces, _ = csgraph.connected_components(graph, directed=False)
+    if pieces > 1:
+        raise ReductionError(
+            f'the mesh has {pieces} pieces that are not connected. Unite the solids in the CAD '
+            'program, or export one of them'
+        )

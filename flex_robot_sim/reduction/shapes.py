@@ -1,0 +1,115 @@
+"""
+Shapes of a reduced link: static ones of its interfaces, and natural modes with a free end.
+
+Static shapes are the deflections under unit wrenches on the interfaces. Both kinds together are
+combined into natural modes of the reduced model, so that stiffness and mass are diagonal.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import linalg, sparse
+from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
+
+from flex_robot_sim.reduction.supports import ReductionError, Support, rigid_motions
+
+CANDIDATES = 3  # modes that are computed, over those that are chosen
+MIN_INDEPENDENT = 1e-8  # share of a shape that is not a sum of other ones, squared
+MECHANISM = 1e-8  # eigenvalue of a mechanism, over the next one
+SEED = 0  # of the first vector of the iterations
+
+
+class Shapes(NamedTuple):
+    """Displacements by coordinate, and the natural frequencies of the mesh."""
+
+    displacements: np.ndarray  # (3 N, n), largest one 1
+    stiffness: np.ndarray  # (n,)  diagonal of K
+    frequencies: np.ndarray  # (n,)  of the reduced model [Hz]
+    mesh_frequencies: np.ndarray  # (m,)  of the mesh          [Hz]
+
+
+def times_mass(mass: sparse.csr_matrix, displacements: np.ndarray) -> np.ndarray:
+    """Product of the mass matrix with displacements (3 N, k), from the mass by node (N, N)."""
+    count = len(displacements) // 3
+    return (mass @ displacements.reshape(count, -1)).reshape(displacements.shape)
+
+
+def mesh_modes(
+    support: Support, mass: sparse.csr_matrix, count: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Lowest eigenvalues (count,) [1/s2] and modes (3 N, count) of the mesh; v^T M v = 1."""
+    size = support.size
+    inverse = LinearOperator(
+        (size, size), lambda v: support.solve(v.reshape(-1, 1))[:, 0], dtype=float
+    )
+    inertia = LinearOperator(
+        (size, size), lambda v: times_mass(mass, v.reshape(-1, 1))[:, 0], dtype=float
+    )
+    start = support.solve(times_mass(mass, np.random.default_rng(SEED).standard_normal((size, 1))))
+    try:
+        values, modes = eigsh(
+            support.stiffness, count, inertia, sigma=0.0, OPinv=inverse, v0=start[:, 0], tol=1e-10
+        )
+    except ArpackError as error:
+        raise ReductionError(
+            f'the natural modes do not converge ({error}). Ask for fewer --modes'
+        ) from error
+    order = np.argsort(values)
+    values, modes = values[order], modes[:, order]
+    below = np.flatnonzero(values[:-1] < MECHANISM * values[1:])
+    if below.size or values[0] <= 0.0:
+        raise ReductionError(
+            f'mode {1 + (below[-1] if below.size else 0)} is a mechanism: a part moves without '
+            'deformation. Connect all parts of the link, or choose a larger --radius'
+        )
+    return values, modes
+
+
+def observed(support: Support, mass: sparse.csr_matrix, modes: np.ndarray) -> np.ndarray:
+    """
+    Share of each mode in what the interfaces measure, (k,).
+
+    It is the largest of its effective masses at the root and of its motions at the stations, over
+    the mass of the link and its inertia.
+    """
+    rigid = rigid_motions(support.nodes, support.root.origin)
+    inertia = np.diag(rigid.T @ times_mass(mass, rigid))
+    shares = [(modes.T @ times_mass(mass, rigid)) ** 2 / inertia]
+    shares += [(support.motion(station, modes).T ** 2) * inertia for station in support.stations]
+    return np.max(np.hstack(shares), axis=1)
+
+
+def make_shapes(support: Support, mass: sparse.csr_matrix, modes: int) -> Shapes:
+    """Return the shapes: six static ones by station, and `modes` natural modes."""
+    candidates = min(CANDIDATES * modes, support.size - 7)
+    values, natural = mesh_modes(support, mass, max(candidates, 6))
+    # what forces on the interfaces move is in proportion to the share over the eigenvalue
+    compliance = observed(support, mass, natural) / values
+    chosen = np.sort(np.argsort(-compliance, kind='stable')[:modes])
+    forces = [support.loads(station) for station in support.stations]
+    static = support.solve(np.hstack(forces)) if forces else np.empty((support.size, 0))
+    basis = _independent(support, np.hstack([natural[:, chosen], static]))
+    K = basis.T @ (support.stiffness @ basis)
+    M = basis.T @ times_mass(mass, basis)
+    eigenvalues, vectors = linalg.eigh(K, M)
+    shapes = basis @ vectors
+    largest = np.linalg.norm(shapes.reshape(-1, 3, shapes.shape[1]), axis=1).max(axis=0)
+    signs = np.sign(shapes[np.abs(shapes).argmax(axis=0), range(shapes.shape[1])])
+    scale = signs / largest
+    to_hertz = 0.5 / np.pi
+    return Shapes(
+        shapes * scale,
+        eigenvalues * scale**2,
+        np.sqrt(eigenvalues) * to_hertz,
+        np.sqrt(values) * to_hertz,
+    )
+
+
+def _independent(support, basis):
+    """Return shapes of unit strain energy that span the same space, without dependent ones."""
+    product = support.stiffness @ basis
+    scale = 1 / np.sqrt(np.einsum('ia,ia->a', basis, product))
+    gram = (basis * scale).T @ (product * scale)
+    values, vectors = np.linalg.eigh(gram)
+    kept = values > MIN_INDEPENDENT
+    return (basis * scale) @ (vectors[:, kept] / np.sqrt(values[kept]))
