@@ -23,7 +23,8 @@ def driven(sequence: Sequence, unknowns: Rows[Unknown], z: np.ndarray) -> Sequen
     efforts = sequence.efforts.copy()
     for unknown, x in terms:
         if unknown.kind == 'torque_constant':
-            efforts[:, unknown.source] *= unknown.value(x)
+            joints = slice(None) if unknown.source < 0 else unknown.source
+            efforts[:, joints] *= unknown.value(x)
     for unknown, x in terms:
         j, value = unknown.source, unknown.value(x)
         if unknown.path.endswith(f'.{CABLE_TORQUE}'):

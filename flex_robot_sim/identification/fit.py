@@ -106,7 +106,7 @@ class Problem:
             k for k, unknown in enumerate(self.unknowns) if unknown.kind not in WITHOUT_SIMULATION
         ]
         # models with different initial shapes do not share slopes
-        self._coarse = coarse if coarse is not None and coarse.size == self.size else None
+        self.coarse = coarse if coarse is not None and coarse.size == self.size else None
         # the soft servo acts on the measured, delayed motion
         output_only = (
             (*WITHOUT_SIMULATION, 'delay') if setup.has_prescribed_motion else WITHOUT_SIMULATION
@@ -168,6 +168,10 @@ class Problem:
             for sequence, motion in zip(self.sequences, motions)
         ]
 
+    def motions(self, z: np.ndarray) -> list[SimulatedMotion]:
+        """Return the SimulatedMotion along each sequence."""
+        return self._simulation(z)[1]
+
     def _outputs(self, arm, z, row, motion=None):
         """Return the outputs (k, c) of an arm along one sequence."""
         motion = self._motion(arm, z, row) if motion is None else motion
@@ -218,8 +222,8 @@ class Problem:
 
     def slopes(self, z: np.ndarray) -> np.ndarray:
         """Return the derivatives (r, c, p) of `read` by z, or those of a point near it (I8)."""
-        if self._coarse is not None:
-            return self._coarse.slopes(z)
+        if self.coarse is not None:
+            return self.coarse.slopes(z)
         for point, slopes in self._slopes:
             if self._is_near(slopes, z - point):
                 return slopes
@@ -288,7 +292,7 @@ class Problem:
 
     def forget(self, motions: bool = True) -> None:
         """Drop cached slopes, so that the next ones are those of the next point, and motions."""
-        for problem in filter(None, (self, self._coarse)):
+        for problem in filter(None, (self, self.coarse)):
             problem._slopes.clear()
             if motions:
                 problem._motions.clear()

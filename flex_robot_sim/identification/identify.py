@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Iterable
 from collections.abc import Sequence as Rows
+from dataclasses import replace
 
 import numpy as np
 
 from flex_robot_sim.identification import uncertainty
 from flex_robot_sim.identification.calibration_priors import KnownNumber, near_known
+from flex_robot_sim.identification.effort_scale import scale_lines
 from flex_robot_sim.identification.equation_error import regression_start
 from flex_robot_sim.identification.fit import COARSE_TOLERANCE, Problem, initial_deviations, solve
 from flex_robot_sim.identification.gauge_trial import with_plausible_gauges
@@ -27,6 +29,11 @@ from flex_robot_sim.identification.initial_guess import (
     measured_resonances,
     slowest_frequency,
     spectral_start,
+)
+from flex_robot_sim.identification.large_bending import (
+    large_bending,
+    with_bending_bias,
+    with_segments,
 )
 from flex_robot_sim.identification.log_fits import compare_logs
 from flex_robot_sim.identification.long_fit import (
@@ -124,7 +131,11 @@ def identify(
         problem, z = with_order(problem, fit.z, finer)
         fit = solve(problem, z, rounds=1, max_evaluations=1)  # slopes for the last fit
     has_given_step = setup.time_step is not None
+    bending = large_bending(problem, fit)
     problem = with_sufficient_step(problem, fit)
+    if bending.finding == 'needed':
+        problem = with_segments(problem, bending.links)
+    notes += bending.notes
     setup = problem.setup
     watch_fit = stage(
         watch, f'fitting with {setup.finer} more modes and steps of {setup.time_step:g} s'
@@ -153,6 +164,9 @@ def identify(
     compared = compare_logs(last, refit, refit_uncertainties, watch)
     refit_uncertainties, notes = compared.uncertainties, notes + compared.notes
     refit_problem = last.problem if isinstance(last, LongFit) else last
+    refit_uncertainties = with_bending_bias(
+        refit_problem, refit, refit_uncertainties, bending, first_sequences
+    )
     numbers = _numbers(
         unknowns, unidentifiable, (fit, uncertainties), (refit_problem, refit, refit_uncertainties)
     )
@@ -172,7 +186,7 @@ def identify(
         notes.append(
             f'not validated, as they do not exceed their noise: {", ".join(checked.silent)}'
         )
-    return Identification(
+    found = Identification(
         numbers,
         dict(zip(data.channels, explained_by_channel.tolist())),
         {name: share for name, share in explained_by_signal.items() if name in data.channels},
@@ -196,6 +210,10 @@ def identify(
         compared.estimates,
         _objections(refit_problem, refit, fitted, checked),
     )
+    if not found.is_good:
+        return found
+    notes, objections = scale_lines(refit_problem, refit, first_sequences, watch)
+    return replace(found, notes=[*found.notes, *notes], objections=objections)
 
 
 def _with_regression(problem, z):

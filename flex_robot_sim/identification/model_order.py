@@ -39,10 +39,10 @@ def best_order(problem: Problem, fit: Fit) -> int:
     with ThreadPoolExecutor(processors()) as pool:
         candidates = list(pool.map(residuals, setups))
     order = problem.finer
-    cost_limit = (1 - MIN_COST_REDUCTION) * _remaining_cost(fit, fit.residuals)
+    cost_limit = (1 - MIN_COST_REDUCTION) * remaining_cost(fit, fit.residuals)
     for k, r in zip(orders, candidates):
-        if r is not None and np.isfinite(r).all() and _remaining_cost(fit, r) < cost_limit:
-            order, cost_limit = k, (1 - MIN_COST_REDUCTION) * _remaining_cost(fit, r)
+        if r is not None and np.isfinite(r).all() and remaining_cost(fit, r) < cost_limit:
+            order, cost_limit = k, (1 - MIN_COST_REDUCTION) * remaining_cost(fit, r)
     return order
 
 
@@ -85,7 +85,7 @@ def with_sufficient_step(problem: Problem, fit: Fit) -> Problem:
     if np.isfinite(residuals).all():
         # second order: a step four times as short reveals nearly all of the bias
         shift = _largest_shift(fit, residuals - fit.residuals)
-        cost_change = _remaining_cost(fit, fit.residuals) / _remaining_cost(fit, residuals) - 1
+        cost_change = remaining_cost(fit, fit.residuals) / remaining_cost(fit, residuals) - 1
         while steps and (shift > MAX_SHIFT_STDS or cost_change > MIN_COST_REDUCTION):
             step = steps.pop(0)
             # the cost change falls more slowly than the square of the step error
@@ -99,7 +99,7 @@ def _weighted(fit, values):
     return J, (values * root).ravel()
 
 
-def _remaining_cost(fit, residuals):
+def remaining_cost(fit, residuals):
     """Return the sum of squares after one least squares step."""
     J, r = _weighted(fit, residuals)
     # rcond excludes unknowns without effect

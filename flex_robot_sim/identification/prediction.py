@@ -54,6 +54,7 @@ class Setup:
     pull: float | None = None  # frequency of the soft servo [Hz]; None: automatic
     time_step: float | None = None  # of the simulation, at most [s]; None: by the log
     finer: int | None = None  # additional bending modes; None: by the log
+    segmented: tuple[str, ...] = ()  # links with twice the segments that are described
 
     @property
     def has_prescribed_motion(self) -> bool:
@@ -69,17 +70,18 @@ class Setup:
             self.coupling,
             tuple(self.gravity),
             tuple((values or {}).items()),
+            self.segmented,
         )
 
 
 @lru_cache(maxsize=ARM_CACHE_SIZE)
-def _build(description, extra_modes, coupling, gravity, values):
+def _build(description, extra_modes, coupling, gravity, values, segmented):
     """Return the arm with parameter values; repeated calls return the cached arm."""
     tilts = {path: value for path, value in values if path in TILTS}
     if tilts:
         gravity = tilted(gravity, [tilts.get(path, 0.0) for path in TILTS])
     parameters = {path: value for path, value in values if path not in TILTS}
-    description = with_parameters(description, parameters)
+    description = with_more_segments(with_parameters(description, parameters), segmented)
     return build_arm(with_more_modes(description, extra_modes), coupling, gravity)
 
 
@@ -109,6 +111,19 @@ def with_more_modes(description: RobotDescription, extra_modes: int) -> RobotDes
         return replace(link, beam=replace(link.beam, coordinates=counts))
 
     return replace(description, links=tuple(refined(link) for link in description.links))
+
+
+def with_more_segments(description: RobotDescription, names: Rows[str]) -> RobotDescription:
+    """Return a robot some of whose flexible links have twice as many segments."""
+    if not names:
+        return description
+
+    def divided(link):
+        if link.name not in names:
+            return link
+        return replace(link, beam=replace(link.beam, segments=2 * link.beam.segments))
+
+    return replace(description, links=tuple(divided(link) for link in description.links))
 
 
 class SoftServo(NamedTuple):

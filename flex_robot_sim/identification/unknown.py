@@ -20,7 +20,7 @@ class Unknown(NamedTuple):
     scale: float  # 0: relative
     kind: str  # a group of the description, or of bench_parameters.py
     channel: int = -1  # channel of a term of a sensor
-    source: int = -1  # other channel of cross talk, or joint
+    source: int = -1  # other channel of cross talk, or joint; -1: all joints
 
     def value(self, z: float) -> float:
         """Return the parameter value of a normalized value z."""
