@@ -23,7 +23,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Add description and arguments of the command to its parser."""
     parser.description = (
         'Design a motion whose log determines parameters of an arm. It keeps within the '
-        'limits of position, velocity, effort and deflection on the nonlinear model. '
+        'limits of position, its rates, effort and deflection on the nonlinear model. '
         'flexsim identify reads its log. See docs/identification.md.'
     )
     common.add_robot(parser)

@@ -22,7 +22,13 @@ from flex_robot_sim.identification.log_simulation import channels_of, move
 from flex_robot_sim.identification.prediction import Setup, SoftServo, channel_rows
 from flex_robot_sim.identification.sequences import DataSet, Sequence, sharpened, tip_channels
 from flex_robot_sim.model.arm_model import ArmModel
-from flex_robot_sim.motion.limits import effort_limits, rate_limits
+from flex_robot_sim.motion.limits import (
+    acceleration_limits,
+    deceleration_limits,
+    effort_limits,
+    jerk_limits,
+    rate_limits,
+)
 from flex_robot_sim.util.exceptions import UsageError
 from flex_robot_sim.util.summary import summarized
 
@@ -185,13 +191,19 @@ def limit_usage(
     positions, usage = coordinates[:, arm.motor_q], {}
     velocities = np.gradient(positions, time, axis=0)
     lower, upper = arm.arrays.lower, arm.arrays.upper
+    accelerations = np.gradient(velocities, time, axis=0)
     max_velocities, max_efforts = rate_limits(arm), effort_limits(arm)
+    max_accelerations = np.minimum(acceleration_limits(arm), deceleration_limits(arm))
     for j, name in enumerate(arm.joint_names):
         if np.isfinite(lower[j]) and np.isfinite(upper[j]):
             middle, half = 0.5 * (lower[j] + upper[j]), 0.5 * (upper[j] - lower[j])
             usage[f'position/{name}'] = float(np.abs(positions[:, j] - middle).max() / half)
         if np.isfinite(max_velocities[j]):
             usage[f'velocity/{name}'] = float(np.abs(velocities[:, j]).max() / max_velocities[j])
+        if np.isfinite(max_accelerations[j]):
+            usage[f'acceleration/{name}'] = float(
+                np.abs(accelerations[:, j]).max() / max_accelerations[j]
+            )
         if np.isfinite(max_efforts[j]):
             usage[f'effort/{name}'] = float(np.abs(efforts[:, j]).max() / max_efforts[j])
     stride = max(1, len(coordinates) // MAX_DEFLECTION_SAMPLES)
@@ -209,7 +221,7 @@ def scaled_to_limits(
     """
     Return the experiment with the largest amplitude within LIMIT_MARGIN of all limits.
 
-    Positions and velocities follow from the trajectory. Efforts and deflections follow from
+    Positions and their rates follow from the trajectory. Efforts and deflections follow from
     simulations, which are repeated until the motion satisfies all limits.
     """
     trajectory = trajectory.scaled(_kinematic_factors(arm, trajectory))
@@ -234,8 +246,12 @@ def scaled_to_limits(
 
 
 def _kinematic_factors(arm, trajectory):
-    """Return the largest factors (joints,) that keep position and velocity limits."""
+    """Return the largest factors (joints,) that keep the limits of positions and their rates."""
     displacements = trajectory.position - trajectory.pose
+    max_accelerations = np.minimum(acceleration_limits(arm), deceleration_limits(arm))
+    period = trajectory.time[1] - trajectory.time[0]
+    accelerations = np.diff(trajectory.velocity, axis=0) / period
+    jerks = np.diff(accelerations, axis=0) / period
     factors = np.full(len(trajectory.pose), np.inf)
     lower, upper = arm.arrays.lower, arm.arrays.upper
     with np.errstate(invalid='ignore', divide='ignore'):
@@ -244,6 +260,8 @@ def _kinematic_factors(arm, trajectory):
             (middle + half - trajectory.pose, displacements.max(axis=0)),
             (trajectory.pose - middle + half, -displacements.min(axis=0)),
             (LIMIT_MARGIN * rate_limits(arm), np.abs(trajectory.velocity).max(axis=0)),
+            (LIMIT_MARGIN * max_accelerations, np.abs(accelerations).max(axis=0)),
+            (LIMIT_MARGIN * jerk_limits(arm), np.abs(jerks).max(axis=0)),
         ):
             factor = np.where((extent > 0) & np.isfinite(limit), limit / extent, np.inf)
             factors = np.minimum(factors, factor)

@@ -73,18 +73,18 @@ def minimum_jerk_durations(
 
 def refuse_short_profile(arm: ArmModel, positions: np.ndarray, duration: float) -> None:
     """
-    Raise SettingError if a profile exceeds limits of acceleration, deceleration or jerk.
+    Raise SettingError if a profile exceeds limits of velocity, acceleration or jerk.
 
     :param positions: ends of its minimum-jerk motions, in turn (k, joints) [rad, m].
     :param duration: of each motion [s].
     """
     distances = np.abs(np.diff(positions, axis=0)).max(axis=0, initial=0.0)
-    shortest = minimum_jerk_durations(arm, distances, np.full(distances.shape, np.inf))
+    shortest = shortest_durations(arm, distances)
     row = int(np.argmax(shortest))
     if shortest[row] > duration * (1 + 1e-9):
         raise SettingError(
-            f'profile_duration = {duration:g} is too short for the limits of acceleration and '
-            f'jerk of "{arm.joint_names[row]}": it must be at least {shortest[row]:.4g} s'
+            f'profile_duration = {duration:g} is too short for the limits of velocity, '
+            f'acceleration and jerk of "{arm.joint_names[row]}": it must be at least {shortest[row]:.4g} s'
         )
 
 

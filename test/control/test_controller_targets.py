@@ -232,12 +232,12 @@ def test_a_profile_starts_from_where_the_reference_is(two_link):
         ProfileSettings(
             profile='minimum_jerk',
             profile_start=0.0,
-            profile_duration=0.05,
+            profile_duration=0.2,
             profile_displacement=(0.1, 0.0, 0.0),
         ),
         0.0,
     )
-    places, _ = track(controller, [0.0, 0.025, 0.05], POSE)
+    places, _ = track(controller, [0.0, 0.1, 0.2], POSE)
     np.testing.assert_allclose(places, POSE + np.outer([0, 0.5, 1], [0.1, 0, 0]), atol=1e-14)
     assert not controller.is_moving
 

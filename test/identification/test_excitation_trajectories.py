@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import flex_robot_sim as frs
 from flex_robot_sim.identification.excitation_trajectories import (
     KINDS,
     excitation_trajectory,
@@ -10,6 +11,7 @@ from flex_robot_sim.identification.excitation_trajectories import (
     line_frequencies,
     multisine_coefficients,
 )
+from flex_robot_sim.identification.simulated_experiment import scaled_to_limits
 
 pytestmark = pytest.mark.slow
 
@@ -77,3 +79,30 @@ def test_interpolated_samples_lie_on_the_trajectory():
     coarse, fine = make_trajectory('fourier', 4e-3), make_trajectory('fourier', 1e-3)
     # cubic interpolation: h^4 / 384 of the fourth derivative
     assert np.abs(coarse.sampled(1e-3).position - fine.position).max() < 1e-5
+
+
+@pytest.mark.parametrize('kind', ['decay', 'sweep', 'multisine'])
+@pytest.mark.parametrize('seed', range(2))
+def test_an_experiment_keeps_limits_of_velocity_acceleration_and_jerk(kind, seed):
+    rng = np.random.default_rng(seed)
+    limits = {
+        'velocity': rng.uniform(0.2, 1.0),
+        'acceleration': rng.uniform(0.3, 3.0),
+        'deceleration': rng.uniform(0.3, 3.0),
+        'jerk': rng.uniform(2.0, 60.0),
+    }
+    builder = frs.ArmBuilder().add_rigid('link', mass=1.0, centre=(0.1, 0, 0))
+    arm = builder.add_joint('a', parent='base', child='link', axis='z', **limits).build()
+    trajectory = excitation_trajectory(kind, np.zeros(1), 4.0, (0.5, 4.0), 4e-3)
+    found = scaled_to_limits(arm, trajectory)
+    position = found.trajectory.position[:, 0]
+    step, shares = found.trajectory.time[1], []
+    for order, limit in (
+        (1, limits['velocity']),
+        (2, min(limits['acceleration'], limits['deceleration'])),
+        (3, limits['jerk']),
+    ):
+        shares.append(np.abs(np.diff(position, order)).max() / step**order / limit)
+    # differences of samples are means of the rates
+    assert max(shares) <= 0.9 * 1.02
+    assert max(shares) >= 0.8 or np.abs(position).max() >= 0.99

@@ -68,12 +68,17 @@ def test_the_shortest_move_reaches_the_limit_that_binds(limits, power, peak):
 
 
 @pytest.mark.parametrize('seed', range(8))
-def test_profiles_keep_limits_of_acceleration_and_jerk(seed):
+def test_profiles_keep_limits_of_velocity_acceleration_and_jerk(seed):
     rng = np.random.default_rng(seed)
-    limits = {'acceleration': rng.uniform(0.5, 5.0), 'jerk': rng.uniform(1.0, 50.0)}
+    limits = {
+        'velocity': rng.uniform(0.2, 1.0),
+        'acceleration': rng.uniform(0.5, 5.0),
+        'jerk': rng.uniform(1.0, 50.0),
+    }
     reference, distance = Reference(arm(**limits)), rng.uniform(-1.0, 1.0)
     # closed forms of the peaks of minimum jerk
     shortest = max(
+        15 / 8 * abs(distance) / limits['velocity'],
         np.sqrt(10 / np.sqrt(3) * abs(distance) / limits['acceleration']),
         np.cbrt(60 * abs(distance) / limits['jerk']),
     )
@@ -84,7 +89,7 @@ def test_profiles_keep_limits_of_acceleration_and_jerk(seed):
             settings = ProfileSettings(**profile, profile_duration=shortest * 1.001)
             assert reference.planned(settings, start)[0] is not None
             settings = ProfileSettings(**profile, profile_duration=shortest * 0.99)
-            with pytest.raises(frs.SettingError, match='is too short for the limits of accel'):
+            with pytest.raises(frs.SettingError, match='is too short for the limits of vel'):
                 reference.planned(settings, start)
 
 

@@ -23,12 +23,12 @@ T = 2e-3
 SWING = ProfileSettings(
     profile='swing',
     profile_start=0.0,
-    profile_duration=0.6,
+    profile_duration=1.3,
     profile_dwell=0.3,
     profile_poses=(0.5, 0.8, -0.6, -0.4, 0.1, 0.7),
 )
-# of minimum jerk over 0.6 s, from -0.6 to 0.7
-FASTEST, HARDEST = 15 / 8 * 1.3 / 0.6, 10 / np.sqrt(3) * 1.3 / 0.6**2
+# of minimum jerk over 1.3 s, from -0.6 to 0.7
+FASTEST, HARDEST = 15 / 8 * 1.3 / 1.3, 10 / np.sqrt(3) * 1.3 / 1.3**2
 
 
 @pytest.fixture(scope='module')
