@@ -84,7 +84,8 @@ def refuse_short_profile(arm: ArmModel, positions: np.ndarray, duration: float) 
     if shortest[row] > duration * (1 + 1e-9):
         raise SettingError(
             f'profile_duration = {duration:g} is too short for the limits of velocity, '
-            f'acceleration and jerk of "{arm.joint_names[row]}": it must be at least {shortest[row]:.4g} s'
+            f'acceleration and jerk of "{arm.joint_names[row]}": it must be at least '
+            f'{shortest[row]:.4g} s'
         )
 
 
