@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from flex_robot_sim.analysis.differences import scales, slopes
 from flex_robot_sim.analysis.jacobians import set_rates
-from flex_robot_sim.analysis.tangent import DIFFERENCE_STEP, difference, scales
 from flex_robot_sim.analysis.workspace_pool import borrowed
 from flex_robot_sim.dynamics.constraints.instant import second_rate
 from flex_robot_sim.dynamics.constraints.rows import mimic_difference, set_jacobian, set_mimic_gaps
@@ -24,7 +24,6 @@ from flex_robot_sim.dynamics.kinematics import set_base_poses, set_motion
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.constraint_rows import MIMIC
-from flex_robot_sim.util.exceptions import SettingError
 
 
 class ConstraintSlopes(NamedTuple):
@@ -35,11 +34,13 @@ class ConstraintSlopes(NamedTuple):
 
 
 def gaps_and_jacobian(arm: ArmModel, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Gaps (c,) [m, -] and Jacobian W (c, n) of all rows at coordinates q (n,)."""
-    if arm.arrays.constraint_stiffness.any():
-        raise SettingError(
-            'models at one state take constraints as rigid: remove <compliance>, or use Simulation'
-        )
+    """Gaps (c,) [m, -] and Jacobian W (c, n) at q (n,); zero for rows with a spring."""
+    gap, W = all_gaps_and_jacobian(arm, q)
+    return _of_rigid_rows(arm, gap), _of_rigid_rows(arm, W)
+
+
+def all_gaps_and_jacobian(arm: ArmModel, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Gaps (c,) [m, -] and Jacobian W (c, n) at coordinates q (n,), also of rows with a spring."""
     q = np.ascontiguousarray(q)
     with borrowed(arm) as scratch:
         work = scratch.work
@@ -49,25 +50,29 @@ def gaps_and_jacobian(arm: ArmModel, q: np.ndarray) -> tuple[np.ndarray, np.ndar
 
 def constraint_stiffness(arm: ArmModel, q: np.ndarray, force: np.ndarray) -> np.ndarray:
     """Geometric stiffness H (n, n) of constraint forces (c,) at coordinates q (n,) (T80)."""
-    forces = _slopes(arm, lambda at: gaps_and_jacobian(arm, at)[1].T @ force, q)
+    forces = slopes(arm, lambda at: gaps_and_jacobian(arm, at)[1].T @ force, q)
     return (forces + forces.T) / 2
 
 
 def second_rates(arm: ArmModel, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
-    """Second rates (c,) of all gaps for coordinates, rates and accelerations (n,) each."""
+    """
+    Second rates (c,) of all gaps, zero for rows with a spring.
+
+    :param q, v, a: coordinates, rates and accelerations, (n,) each.
+    """
     out = np.zeros(arm.arrays.constraint_kind.size)
     with borrowed(arm) as scratch:
         scratch.call(
             _set_second_rates, arm.arrays, *map(np.ascontiguousarray, (q, v, a)), scratch.work, out
         )
-    return out
+    return _of_rigid_rows(arm, out)
 
 
 def constraint_slopes(
     arm: ArmModel, q: np.ndarray, v: np.ndarray, a: np.ndarray
 ) -> ConstraintSlopes:
     """Return the ConstraintSlopes G_q and G_v of second rates at q, v and a (n,) (T80)."""
-    by_q = _slopes(arm, lambda at: second_rates(arm, at, v, a), q)
+    by_q = slopes(arm, lambda at: second_rates(arm, at, v, a), q)
     if not v.any():
         return ConstraintSlopes(by_q, np.zeros_like(by_q))
     steps = np.abs(v / scales(arm)).max() * np.diag(scales(arm))
@@ -78,10 +83,10 @@ def constraint_slopes(
     return ConstraintSlopes(by_q, np.array(by_v).T)
 
 
-def _slopes(arm, function, q):
-    """Return the derivatives (m, n) of a function (m,) of the coordinates."""
-    steps = np.diag(DIFFERENCE_STEP * scales(arm))
-    return np.array([difference(function, q, step) / step.sum() for step in steps]).T
+def _of_rigid_rows(arm, values):
+    """Return values (c, ...), with zero for rows with a spring, whose gaps open."""
+    values[arm.arrays.constraint_stiffness > 0.0] = 0.0
+    return values
 
 
 @compiled

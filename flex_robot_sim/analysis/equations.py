@@ -15,6 +15,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flex_robot_sim.analysis.compliance import compliance_force
 from flex_robot_sim.analysis.constraint_terms import gaps_and_jacobian
 from flex_robot_sim.analysis.loop_forces import constraint_forces
 from flex_robot_sim.analysis.tangent import set_required_force, set_residual_force
@@ -147,6 +148,7 @@ def inverse_dynamics(
         ):
             checked_coordinates(arm, q=q, v=v, a=a)
     if arm.closed_loops:
+        force += compliance_force(arm, q, v)
         _, W = gaps_and_jacobian(arm, q)
         return constraint_forces(arm, W, force, arm.drive_q)[1]
     return force

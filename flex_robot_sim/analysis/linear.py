@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from flex_robot_sim.analysis import operating_point
 from flex_robot_sim.analysis.constraint_terms import gaps_and_jacobian
 from flex_robot_sim.analysis.deflection import tip_deflection
+from flex_robot_sim.analysis.differences import DIFFERENCE_STEP, difference, scales
 from flex_robot_sim.analysis.drive_conditions import (
     Gains,
     drive_efforts,
@@ -27,7 +28,7 @@ from flex_robot_sim.analysis.drive_conditions import (
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.analysis.loop_forces import loop_accelerations
 from flex_robot_sim.analysis.loop_motion import SmallMotions, independent_basis, small_motions
-from flex_robot_sim.analysis.tangent import DIFFERENCE_STEP, difference, scales, tangent
+from flex_robot_sim.analysis.tangent import tangent
 from flex_robot_sim.dynamics.loads import Push, make_loads
 from flex_robot_sim.dynamics.mass_matrix import mass_matrix
 from flex_robot_sim.model.arguments import is_known

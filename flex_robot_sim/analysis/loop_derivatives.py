@@ -17,7 +17,11 @@ from flex_robot_sim.analysis.constraint_terms import (
 )
 from flex_robot_sim.analysis.loop_forces import constraint_forces
 from flex_robot_sim.analysis.loop_motion import null_space_basis
-from flex_robot_sim.analysis.tangent import residual_force, set_slopes_of_smooth_forces
+from flex_robot_sim.analysis.tangent import (
+    residual_force,
+    set_slopes_of_smooth_forces,
+    with_compliance,
+)
 from flex_robot_sim.analysis.workspace_pool import borrowed
 from flex_robot_sim.dynamics.loads import LoadArrays
 from flex_robot_sim.model.arm_model import ArmModel
@@ -52,6 +56,7 @@ def loop_derivatives(
             D,
             K,
         )
+    D, K = with_compliance(arm, q, v, D, K)
     _, W = gaps_and_jacobian(arm, q)
     needed = residual_force(arm, loads, q, v, a)
     needed[arm.motor_q] -= effort

@@ -8,8 +8,9 @@ without a motor determine lambda. What they leave open keeps the efforts u least
 import numpy as np
 
 from flex_robot_sim.analysis.constraint_terms import gaps_and_jacobian, second_rates
+from flex_robot_sim.analysis.differences import scales
 from flex_robot_sim.analysis.loop_motion import null_space_basis, pseudo_inverse
-from flex_robot_sim.analysis.tangent import residual_force, scales
+from flex_robot_sim.analysis.tangent import residual_force
 from flex_robot_sim.dynamics.constraints.closing import name_of_row
 from flex_robot_sim.dynamics.loads import LoadArrays
 from flex_robot_sim.dynamics.mass_matrix import mass_matrix, refuse_massless

@@ -24,7 +24,7 @@ from flex_robot_sim.analysis.constraint_terms import (
     constraint_stiffness,
     gaps_and_jacobian,
 )
-from flex_robot_sim.analysis.tangent import scales
+from flex_robot_sim.analysis.differences import scales
 from flex_robot_sim.dynamics.constraints.closing import MIN_SINGULAR_VALUE
 from flex_robot_sim.model.arm_model import ArmModel
 

@@ -1,10 +1,16 @@
 """Poses of closed loops by the positions of their drives, on the branch of the start pose."""
 
+from contextlib import suppress
+
 import numpy as np
 
 from flex_robot_sim.analysis.constraint_terms import gaps_and_jacobian
 from flex_robot_sim.analysis.loop_motion import closing_change
-from flex_robot_sim.dynamics.constraints.closing import closed_coordinates
+from flex_robot_sim.dynamics.constraints.closing import (
+    OpenLoopError,
+    closed_coordinates,
+    with_rigid_constraints,
+)
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.start_pose import start_coordinates
 from flex_robot_sim.util.exceptions import SettingError
@@ -23,7 +29,7 @@ def pose_of_drives(arm: ArmModel, position: np.ndarray) -> np.ndarray:
     The passive joints follow from the start pose, so they do not change to another branch. Trees
     and closed poses keep the position. SettingError if the loops cannot close on the way.
     """
-    if not arm.closed_loops or _is_closed(arm, position):
+    if not arm.closed_loops or _is_closed(_relaxed(arm), position):
         return position
     reached, share = followed_pose(arm, position)
     if share < 1.0:
@@ -55,7 +61,7 @@ def followed_pose(
 
     :param start_pose: a closed pose (joints,) to start from; default: that of the arm.
     """
-    q = start_coordinates(arm)
+    q, arm = start_coordinates(arm), _relaxed(arm)
     if start_pose is None:
         q = closed_coordinates(arm, q)
     else:
@@ -90,3 +96,13 @@ def _is_closed(arm, position):
     q = np.zeros(arm.size)
     arm.set_joints(q, position)
     return bool(np.abs(gaps_and_jacobian(arm, q)[0]).max() <= MAX_GAP)
+
+
+def _relaxed(arm):
+    """Return the arm with rigid constraints in place of compliant ones, if its loops close so."""
+    if arm.arrays.constraint_stiffness.any():
+        with suppress(OpenLoopError):
+            rigid = with_rigid_constraints(arm)
+            closed_coordinates(rigid, start_coordinates(arm))
+            return rigid
+    return arm

@@ -18,9 +18,14 @@ from flex_robot_sim.analysis.constraint_terms import (
     gaps_and_jacobian,
     second_rates,
 )
+from flex_robot_sim.analysis.differences import scales
 from flex_robot_sim.analysis.loop_forces import MAX_RATE, constraint_forces
 from flex_robot_sim.analysis.loop_motion import closing_change, null_space_basis
-from flex_robot_sim.dynamics.constraints.closing import closed_coordinates, closed_rates
+from flex_robot_sim.dynamics.constraints.closing import (
+    closed_coordinates,
+    closed_rates,
+    relaxed_coordinates,
+)
 from flex_robot_sim.dynamics.loads import LoadArrays
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.util.exceptions import SettingError
@@ -70,7 +75,8 @@ def loop_equilibrium(
     :param locked: coordinates of the locked drives.
     :param stiffness, effort: of the other drives, (joints,) each.
     """
-    q = closed_coordinates(arm, q)
+    # without passive joints, relaxed springs would move the drives
+    q = closed_coordinates(arm, q) if arm.actuated.all() else relaxed_coordinates(arm, q)
     v = closed_rates(arm, q, v)
     servo, force = np.zeros((2, arm.size))
     servo[arm.motor_q], force[arm.motor_q] = stiffness, effort
@@ -89,7 +95,7 @@ def loop_equilibrium(
 def _settle(arm, loads, q, v, holding):
     """Coordinates of the stable equilibrium near q, and the matrices D and K there."""
     zero_rates, largest = np.zeros(arm.size), 0.0
-    scale = tangent.scales(arm)[holding.free]
+    scale = scales(arm)[holding.free]
     for _ in range(MAX_STEPS):
         q = _closed(arm, q, holding.free)
         _, W = gaps_and_jacobian(arm, q)

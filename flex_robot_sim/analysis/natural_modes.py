@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from flex_robot_sim.analysis import operating_point
 from flex_robot_sim.analysis.constraint_terms import gaps_and_jacobian
+from flex_robot_sim.analysis.differences import scales
 from flex_robot_sim.analysis.drive_conditions import (
     Gains,
     expect_servo_on_free_drives,
@@ -24,7 +25,7 @@ from flex_robot_sim.analysis.drive_conditions import (
 from flex_robot_sim.analysis.equations import mass_matrix
 from flex_robot_sim.analysis.loop_forces import loop_accelerations
 from flex_robot_sim.analysis.loop_motion import null_space_basis, small_motions
-from flex_robot_sim.analysis.tangent import residual_force, scales, tangent
+from flex_robot_sim.analysis.tangent import residual_force, tangent
 from flex_robot_sim.dynamics.loads import Push, make_loads
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.start_pose import STOP_CONTACT_DEPTH, beyond_limits, stop_contact

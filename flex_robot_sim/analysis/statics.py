@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flex_robot_sim.analysis import tangent
+from flex_robot_sim.analysis.differences import scales
 from flex_robot_sim.analysis.drive_conditions import (
     Gains,
     drive_efforts,
@@ -100,7 +101,7 @@ def equilibrium(
         return Equilibrium(rest.q, rest.v, rest.effort)
     q, v, _ = equilibrium_and_slopes(arm, loads, q, v, locked, stiffness, given)
     held = tangent.residual_force(arm, loads, q, v, np.zeros(arm.size))[arm.motor_q]
-    return Equilibrium(q, v, held)
+    return Equilibrium(q, v, np.where(arm.actuated, held, 0.0))
 
 
 def equilibrium_and_slopes(
@@ -195,7 +196,7 @@ def _settle(model, loads, qd, q, unknown, servo, force):
     problem, 2014): with the magnitudes of the eigenvalues of K, each correction is a descent.
     """
     zero_rates, block, target = np.zeros(model.size), np.ix_(unknown, unknown), q
-    scale, largest = tangent.scales(model)[unknown], 0.0
+    scale, largest = scales(model)[unknown], 0.0
     for _ in range(MAX_SETTLING_STEPS):
         residual = (
             tangent.residual_force(model, loads, q, qd, zero_rates) + servo * (q - target) - force
@@ -235,7 +236,7 @@ def _newton(model, loads, qd, q, unknown, servo, target, force):
     Nonlinear Problems, 2004, section 3.3.1). Corrections that contract enough reuse the matrix.
     The first matrix is that of the springs alone: it suffices for most arms, and is cheap.
     """
-    scale = tangent.scales(model)[unknown]
+    scale = scales(model)[unknown]
     zero_rates = np.zeros(model.size)
     block = np.ix_(unknown, unknown)
     servo_matrix = np.diag(servo)

@@ -6,16 +6,14 @@ forces of springs, dampers and friction, small changes x of the coordinates obey
 
     M x'' + D x' + K x = S u                                                                 (T50)
 
-with the changes u of the efforts, all to rounding. Where a function of the coordinates has no
-derivative of its own, a central difference of sixth order replaces it. A step rotates no section
-by more than 0.03 rad, so truncation and rounding errors are some 1e-13                      (T51).
+with the changes u of the efforts, all to rounding. The springs of constraints are part of them.
 """
 
-from collections.abc import Callable
 from typing import TypeAlias
 
 import numpy as np
 
+from flex_robot_sim.analysis.compliance import compliance_force, compliance_slopes
 from flex_robot_sim.analysis.workspace_pool import borrowed
 from flex_robot_sim.dynamics.force_slopes import add_all_slopes, add_smooth_slopes
 from flex_robot_sim.dynamics.forces import set_forces
@@ -26,9 +24,6 @@ from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.model.arm_model import ArmModel
 
 Slopes: TypeAlias = tuple[np.ndarray, np.ndarray]  # D and K (n, n) of (T50)
-
-DIFFERENCE_STEP = 0.01  # over the scale of the coordinate
-DIFFERENCE_WEIGHTS = (3 / 4, -3 / 20, 1 / 60)  # at 1, 2, 3 steps
 
 
 def tangent(
@@ -49,7 +44,17 @@ def tangent(
             D,
             K,
         )
-    return D, K
+    return with_compliance(model, q, qd, D, K)
+
+
+def with_compliance(
+    model: ArmModel, q: np.ndarray, qd: np.ndarray, D: np.ndarray, K: np.ndarray
+) -> Slopes:
+    """Return D and K (n, n) with those of the springs and dampers of constraints."""
+    if not model.arrays.constraint_stiffness.any():
+        return D, K
+    more_D, more_K = compliance_slopes(model, q, qd)
+    return D + more_D, K + more_K
 
 
 def spring_stiffness(model: ArmModel, q: np.ndarray) -> np.ndarray:
@@ -76,26 +81,9 @@ def residual_force(
             scratch.work,
             force,
         )
+    if model.arrays.constraint_stiffness.any():
+        force += compliance_force(model, q, qd)
     return force
-
-
-def scales(model: ArmModel) -> np.ndarray:
-    """Return changes (n,) of coordinates that rotate sections by about one radian at most."""
-    result = np.ones(model.size)
-    for i, beam in model.beams.items():
-        rotation = np.abs(beam.Theta).max(axis=(0, 1))
-        result[model.elastic_coordinates(i)] = 1 / np.maximum(rotation, 1 / beam.length)
-    return result
-
-
-def difference(
-    function: Callable[[np.ndarray], np.ndarray], at: np.ndarray, step: np.ndarray
-) -> np.ndarray:
-    """Return the change of a function along `step`, per step, by the difference of (T51)."""
-    return sum(
-        weight * (function(at + (m + 1) * step) - function(at - (m + 1) * step))
-        for m, weight in enumerate(DIFFERENCE_WEIGHTS)
-    )
 
 
 @compiled

@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from flex_robot_sim.analysis.tangent import scales
+from flex_robot_sim.analysis.differences import scales
 from flex_robot_sim.control.gravity_table import MAX_JOINTS, GravityTable
 from flex_robot_sim.control.loop_feed_forward import LoopFeedForward
 from flex_robot_sim.dynamics.forward_dynamics import inverse_dynamics

@@ -47,7 +47,8 @@ def read_built(text: str, source: str, tool: str) -> RobotDescription:
     except DescriptionError as error:
         raise SettingError(f'{source}: {_about_arguments(error)}') from None
     warnings = [f'{source}: {_about_arguments(line)}' for line in description.warnings]
-    return replace(description, source=source, warnings=tuple(warnings))
+    constraints = tuple(replace(one, line=0) for one in description.constraints)
+    return replace(description, source=source, warnings=tuple(warnings), constraints=constraints)
 
 
 def _about_arguments(message):

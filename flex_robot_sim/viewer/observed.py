@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from flex_robot_sim.analysis.deflection import tip_deflection
-from flex_robot_sim.analysis.tangent import difference
+from flex_robot_sim.analysis.differences import difference
 from flex_robot_sim.model.arm_model import ArmModel
 
 DIFFERENCE_STEP = 1e-3  # of finite differences of the coordinates

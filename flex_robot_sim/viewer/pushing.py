@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from flex_robot_sim.analysis.tangent import difference, spring_stiffness
+from flex_robot_sim.analysis.differences import difference
+from flex_robot_sim.analysis.tangent import spring_stiffness
 from flex_robot_sim.display.extent import reach
 from flex_robot_sim.display.posture import Posture
 from flex_robot_sim.display.rviz_layout import round_length

@@ -183,7 +183,28 @@ def test_newton_closes_a_loop_on_the_branch_next_to_the_position():
 def test_a_loop_that_cannot_close_is_reported_with_its_gap():
     text = frs.read_description('four_bar').text
     far = text.replace('<origin xyz="0.5 0 0"/>', '<origin xyz="1.2 0 0"/>')
-    with pytest.raises(frs.SettingError) as caught:
+    line = far[: far.index('<constraint name')].count('\n') + 1
+    with pytest.raises(frs.DescriptionError) as caught:
         frs.Simulation(frs.load(far))
-    assert 'constraint "coupler_end" does not close: 0.' in str(caught.value)
-    assert 'with coupler_joint, rocker_joint free to move' in str(caught.value)
+    assert str(
+        caught.value
+    ).startswith(
+        f'<text>:{line}: constraint "coupler_end" does not close: 0.1 m are left, with '  # in a line
+        'coupler_joint, rocker_joint free to move. '
+    )
+
+
+def test_a_loop_that_is_open_by_its_motor_is_reported_with_a_position_that_closes_it():
+    text = frs.read_description('four_bar').text.replace('"0.5 0 0"', '"1.05 0 0"')
+    simulation = frs.Simulation(frs.load(text))
+    with pytest.raises(frs.SettingError) as caught:
+        simulation.set_state([2.0, 0.0, 0.0])
+    distance = np.sqrt(0.2**2 + 1.05**2 - 2 * 0.2 * 1.05 * np.cos([2.0, 0.0]))
+    problem, _, value = str(caught.value).partition(
+        ' free to move. It closes with "crank_joint" at '
+    )
+    assert problem.startswith(
+        f'constraint "coupler_end" does not close: {distance[0] - 0.9:.3g} m are left'
+    )
+    simulation.set_state([float(value.removesuffix(' rad')), 0.0, 0.0])
+    assert np.abs(opening(simulation.arm, simulation.q, 'coupler_end')).max() < 1e-9

@@ -8,27 +8,12 @@ import numpy as np
 import pytest
 from arms import joint, link, robot
 from closed_loops import closed_robot, energy_rise, opening, without_loops
+from compliant_carts import RANGE, carts, compliant
 
 import flex_robot_sim as frs
 from flex_robot_sim.simulation import queries
 
-RANGE = '<limit lower="-9" upper="9" effort="9" velocity="9"/>'
 FREE = {'gravity': (0.0, 0.0, 0.0)}
-
-
-def compliant(text, compliance):
-    return text.replace('</constraint>', f'<compliance {compliance}/></constraint>')
-
-
-def carts(compliance, kind='prismatic', axis='1 0 0', constraint='fixed'):
-    """Return two carts, or two wheels on one axis, that a constraint couples."""
-    parts = []
-    for name, mass in (('left', 2.0), ('right', 5.0)):
-        parts.append(link(name, mass, '0 0 0', (mass, mass, mass)))
-        parts.append(joint(f'{name}_joint', kind, 'base', name, f'<axis xyz="{axis}"/>{RANGE}'))
-    ends = '<parent link="left"/><child link="right"/>'
-    loop = f'<constraint name="spring" type="{constraint}">{ends}</constraint>'
-    return compliant(robot(*parts, loop), compliance)
 
 
 def relative_motion(t, start, stiffness, damping, mass=2.0 * 5.0 / 7.0):

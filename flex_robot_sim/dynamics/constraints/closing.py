@@ -12,13 +12,14 @@ from dataclasses import replace
 
 import numpy as np
 
+from flex_robot_sim.description.constraint import Constraint
 from flex_robot_sim.description.mimic import mimic_constraints
 from flex_robot_sim.dynamics.constraints.rows import set_gaps, set_jacobian
 from flex_robot_sim.dynamics.kinematics import set_motion
 from flex_robot_sim.jit.compiled import call_with_tables, compiled
 from flex_robot_sim.model.arm_model import ArmModel, ClosedLoop, Workspace, make_workspace
 from flex_robot_sim.model.constraint_rows import ANGLE
-from flex_robot_sim.util.exceptions import SettingError
+from flex_robot_sim.util.exceptions import DescriptionError, SettingError
 
 MAX_ITERATIONS = 60
 RANDOM_STARTS = 30
@@ -28,21 +29,43 @@ MAX_START_RATE = 1e-9  # over the largest rate
 MIN_SINGULAR_VALUE = 1e-9  # over the largest one; below it, rows are redundant
 
 
+class OpenLoopError(SettingError):
+    """A loop does not close from a position."""
+
+    def __init__(self, constraint: Constraint, problem: str, remedy: str) -> None:
+        self.constraint, self.problem, self.remedy = constraint, problem, remedy
+        super().__init__(f'{problem}. {remedy}')
+
+
 def closed_start(arm: ArmModel, q: np.ndarray) -> np.ndarray:
+    """Return `relaxed_coordinates`; DescriptionError at a constraint that does not close."""
+    try:
+        return relaxed_coordinates(arm, q)
+    except OpenLoopError as error:
+        line = error.constraint.line or None
+        source = arm.description.source
+        raise DescriptionError(source, line, error.problem, error.remedy) from None
+
+
+def relaxed_coordinates(arm: ArmModel, q: np.ndarray) -> np.ndarray:
     """Return `closed_coordinates`, if possible with all springs of constraints relaxed."""
-    arrays = arm.arrays
-    if arrays.constraint_stiffness.any():
-        rigid = arrays._replace(constraint_stiffness=np.zeros(arrays.constraint_kind.size))
-        with suppress(SettingError):
-            return closed_coordinates(replace(arm, arrays=rigid), q)
+    if arm.arrays.constraint_stiffness.any():
+        with suppress(OpenLoopError):
+            return closed_coordinates(with_rigid_constraints(arm), q)
     return closed_coordinates(arm, q)
+
+
+def with_rigid_constraints(arm: ArmModel) -> ArmModel:
+    """Return an arm whose constraints have no compliance."""
+    none = np.zeros(arm.arrays.constraint_kind.size)
+    return replace(arm, arrays=arm.arrays._replace(constraint_stiffness=none))
 
 
 def closed_coordinates(
     arm: ArmModel, q: np.ndarray, prescribed: Collection[int] = ()
 ) -> np.ndarray:
     """
-    Return coordinates (n,) near q that close all loops; SettingError if there are none.
+    Return coordinates (n,) near q that close all loops; OpenLoopError if there are none.
 
     Rows with a spring stay open.
 
@@ -60,7 +83,7 @@ def closed_coordinates(
     closed = _newton(arm, q, passive, work)
     if _is_closed(arm, work):
         return closed
-    gaps, found = np.abs(work.constraint_gap), []
+    found = []
     if q[arm.elastic_q].any():
         closed = _newton(arm, q, _with_elastic(arm, passive), work)
         if _is_closed(arm, work):
@@ -72,7 +95,7 @@ def closed_coordinates(
         if _is_closed(arm, work):
             found.append(other)
     if not found:
-        raise SettingError(_open_loop_line(arm, q, gaps, passive))
+        raise _open_loop_error(arm, q, passive)
     return min(found, key=lambda one: float(np.linalg.norm(one - q)))
 
 
@@ -216,19 +239,41 @@ def name_of_row(arm: ArmModel, row: int) -> str:
     )
 
 
-def _open_loop_line(arm, q, gaps, passive):
-    """Return the line about a loop that does not close, with a joint value that would close it."""
-    row = int(gaps.argmax())
-    unit = 'rad' if arm.arrays.constraint_kind[row] == ANGLE else 'm'
-    line = (
-        f'constraint "{name_of_row(arm, row)}" does not close: {gaps[row]:.3g} {unit} are left, '
+def _open_loop_error(arm, q, passive):
+    """Return the OpenLoopError about the widest gap, and joint positions that would close it."""
+    work, kinds = make_workspace(arm.arrays), arm.arrays.constraint_kind
+    gaps = _least_gaps(arm, q, passive, work)
+    row = int(np.abs(gaps).argmax())
+    unit = 'rad' if kinds[row] == ANGLE else 'm'
+    loop = arm.closed_loops[name_of_row(arm, row)]
+    gap = np.linalg.norm(gaps[loop.rows][kinds[loop.rows] == kinds[row]])
+    problem = (
+        f'constraint "{loop.constraint.name}" does not close: {gap:.3g} {unit} are left, '
         f'with {", ".join(arm.joint_names[k] for k in passive)} free to move'
     )
-    joints, work = np.arange(len(arm.joint_names)), make_workspace(arm.arrays)
-    closed = _newton(arm, q, joints, work)
-    if np.abs(work.constraint_gap).max() > MAX_START_GAP:
-        return f'{line}. Correct its origins, or start nearer to a closed position'
-    moved = np.abs(closed[joints] - np.asarray(q)[joints])
-    moved[passive] = 0.0
-    k = int(moved.argmax())
-    return f'{line}. It closes with "{arm.joint_names[k]}" at {closed[k]:.6g} {arm.units[k]}'
+    drives = np.setdiff1d(np.arange(len(arm.joint_names)), passive)
+    solutions: list[tuple[int, float, np.ndarray, np.ndarray]] = []
+    for moved in (*drives[:, None], drives):
+        closed = _newton(arm, q, np.union1d(passive, moved), work)
+        if np.abs(work.constraint_gap).max() <= MAX_START_GAP:
+            change = float(np.abs(closed - q)[moved].max(initial=0.0))
+            solutions.append((moved.size, change, closed, moved))
+    remedy = 'Correct its origins, or start nearer to a closed position'
+    if solutions:
+        _, _, closed, moved = min(solutions, key=lambda one: one[:2])
+        positions = (f'"{arm.joint_names[k]}" at {closed[k]:.6g} {arm.units[k]}' for k in moved)
+        remedy = f'It closes with {", ".join(positions)}'
+    return OpenLoopError(loop.constraint, problem, remedy)
+
+
+def _least_gaps(arm, q, passive, work):
+    """Return the gaps (c,) that the passive joints cannot close any further."""
+    from scipy.optimize import least_squares  # imported late: slow
+
+    def gaps(step):
+        moved = np.array(q, float)
+        _add(arm, moved, passive, step)
+        _set_rows(arm, moved, work)
+        return work.constraint_gap.copy()
+
+    return least_squares(gaps, np.zeros(len(passive))).fun if len(passive) else gaps([])
