@@ -35,14 +35,16 @@ def accelerations(
     locked: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return accelerations, zero if locked, and efforts; effort None: for constant velocity."""
-    motors = arm.motor_q
+    motors, drives = arm.motor_q, arm.drive_q
     force = residual_force(arm, loads, q, qd, np.zeros(arm.size))
     if effort is None:
-        locked = motors
+        locked = drives
     else:
         force[motors] -= effort
     free = np.setdiff1d(np.arange(arm.size), locked)
     refuse_massless(arm)
     M, qdd = mass_matrix(arm, q), np.zeros(arm.size)
     qdd[free] = np.linalg.solve(M[np.ix_(free, free)], -force[free])
-    return qdd, (M @ qdd + force)[motors] if effort is None else effort
+    if effort is None:
+        effort = np.where(arm.actuated, (M @ qdd + force)[motors], 0.0)
+    return qdd, effort

@@ -58,13 +58,15 @@ def static_jacobian(
     """
     loads = make_loads(arm, pushes, closed_loops=True)
     q, v, slopes = state_at(arm, loads, q, None)
-    motors, passive = arm.motor_q, arm.passive_q
+    drives, passive = arm.drive_q, arm.passive_q
     J = jacobian(arm, q, link=link, representation=representation, station=station)
     if not passive.size and not arm.closed_loops:
-        return J[:, motors]
+        return J[:, drives]
     _, K = slopes or tangent(arm, loads, q, v, np.zeros(arm.size))
     if arm.closed_loops:
-        _, _, force = loop_accelerations(arm, loads, q, v, None, motors)
+        _, _, force = loop_accelerations(arm, loads, q, v, None, drives)
         return J @ motion_by_drives(arm, q, K - constraint_stiffness(arm, q, force))
-    settling = np.linalg.solve(K[np.ix_(passive, passive)], K[np.ix_(passive, motors)])
-    return J[:, motors] - J[:, passive] @ settling
+    settling = np.linalg.solve(K[np.ix_(passive, passive)], K[np.ix_(passive, drives)])
+    motion = np.zeros((6, len(arm.joint_names)))
+    motion[:, arm.actuated] = J[:, drives] - J[:, passive] @ settling
+    return motion

@@ -244,8 +244,7 @@ class Members:
     def _write_limits(self, rows):
         for k in rows:
             arm = self.arms[k]
-            if arm.closed_loops:
-                self.works.effort_limit[k] = np.where(arm.actuated, np.inf, 0.0)
+            self.works.effort_limit[k] = np.where(arm.actuated, np.inf, 0.0)
             if self.settings.drive_limits:
                 self.works.effort_limit[k] = effort_limits(arm)
                 self.works.rate_limit[k] = rate_limits(arm)

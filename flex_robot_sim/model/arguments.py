@@ -176,8 +176,6 @@ def checked_states(arm: ArmModel, name: str, values: ArrayLike) -> np.ndarray:
 
 def expect_motors(arm: ArmModel, name: str, values: np.ndarray) -> None:
     """Raise SettingError for values (..., joints) that are not zero at a joint without motor."""
-    if not arm.closed_loops:
-        return
     for row in np.flatnonzero(~arm.actuated):
         if values[..., row].any():
             raise SettingError(
@@ -189,11 +187,11 @@ def gains_of_motors(
     arm: ArmModel, name: str, argument: ArrayLike, values: np.ndarray
 ) -> np.ndarray:
     """
-    Return values (..., joints) of motors, zero at passive joints of loops.
+    Return values (..., joints) of motors, zero at passive joints.
 
     :param argument: what the user passes: one number applies to all motors.
     """
-    if arm.closed_loops and np.ndim(argument) == 0:
+    if np.ndim(argument) == 0:
         return np.where(arm.actuated, values, 0.0)
     expect_motors(arm, name, values)
     return values

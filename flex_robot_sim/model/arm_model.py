@@ -317,7 +317,7 @@ class ArmModel(Serializable):
     @property
     def drive_q(self) -> np.ndarray:
         """Index in q and v of each motor, except for those of passive joints."""
-        return self.motor_q[self.actuated] if self.closed_loops else self.motor_q
+        return self.motor_q[self.actuated]
 
     @property
     def passive_q(self) -> np.ndarray:

@@ -91,8 +91,7 @@ class SimulatedArm:
             **{name: getattr(self.work, name) for name in INPUT_FIELDS}
         )
         self.motor_q = arm.motor_q
-        if arm.closed_loops:
-            self.work.effort_limit[~arm.actuated] = 0.0
+        self.work.effort_limit[~arm.actuated] = 0.0
         self.payloads: dict[str, Payload] = {}
         self.pushes: dict[str, Push] = {}
         self.loads = make_loads(arm, closed_loops=True)
