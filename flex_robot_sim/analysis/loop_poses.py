@@ -3,6 +3,7 @@
 from contextlib import suppress
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from flex_robot_sim.analysis.constraint_terms import gaps_and_jacobian
 from flex_robot_sim.analysis.loop_motion import closing_change
@@ -11,6 +12,7 @@ from flex_robot_sim.dynamics.constraints.closing import (
     closed_coordinates,
     with_rigid_constraints,
 )
+from flex_robot_sim.model.arguments import checked
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.start_pose import start_coordinates
 from flex_robot_sim.util.exceptions import SettingError
@@ -43,6 +45,28 @@ def pose_of_drives(arm: ArmModel, position: np.ndarray) -> np.ndarray:
             f'{drives}: they open at {share:.0%} of the way from the start pose. Give another pose'
         )
     return reached
+
+
+def full_pose(arm: ArmModel, name: str, position: ArrayLike) -> np.ndarray:
+    """
+    Return checked joint positions (joints,) [rad, m].
+
+    :param name: of the argument, for errors.
+    :param position: one number per joint; with closed loops also one per motor, which the passive
+        joints follow.
+    """
+    drives = np.flatnonzero(arm.actuated)
+    if arm.closed_loops and np.size(position) == drives.size != arm.actuated.size:
+        motors = [arm.joint_names[row] for row in drives]
+        pose = start_coordinates(arm)[arm.joint_q]
+        pose[drives] = checked(name, position, motors)
+        return pose_of_drives(arm, pose)
+    try:
+        return checked(name, position, arm.joint_names)
+    except SettingError as error:
+        if not arm.closed_loops:
+            raise
+        raise SettingError(f'{error}; or {drives.size}, of the joints with a motor') from None
 
 
 def followed_poses(arm: ArmModel, positions: np.ndarray) -> np.ndarray:

@@ -5,11 +5,11 @@ from argparse import ArgumentParser, Namespace
 
 import numpy as np
 
+from flex_robot_sim.analysis.loop_poses import full_pose
 from flex_robot_sim.analysis.natural_modes import modes
 from flex_robot_sim.analysis.statics import equilibrium
 from flex_robot_sim.cli import common
 from flex_robot_sim.cli.terminal import show_progress
-from flex_robot_sim.model.arguments import checked
 from flex_robot_sim.model.payload import with_payload
 from flex_robot_sim.model.start_pose import start_note, start_position
 from flex_robot_sim.util.exceptions import UsageError
@@ -58,7 +58,7 @@ def run(arguments: Namespace) -> int:
     if not arm.size:
         raise UsageError('nothing of this robot moves: it has no modes.')
     if arguments.pose is not None:
-        checked('--pose', arguments.pose, arm.joint_names)
+        arguments.pose = full_pose(arm, '--pose', arguments.pose).tolist()
     # printed before errors that follow from it
     common.note_beyond('modes', arm, '--pose', arguments.pose)
     if arguments.pose is None and start_note(arm):

@@ -211,13 +211,13 @@ def _no_resonance(arguments, summary):
 
 def _from_robot(arguments, arm):
     """Return summary, cases, candidates, row of the best one, and no spectrum, of a model."""
+    from flex_robot_sim.analysis.loop_poses import full_pose
     from flex_robot_sim.control.servo import servo_line
-    from flex_robot_sim.model.arguments import checked
     from flex_robot_sim.motion.limits import refuse_beyond_stops
     from flex_robot_sim.shaping.recommendation import DEFAULT_UNCERTAINTY, recommend
 
-    poses = [checked('--pose', pose, arm.joint_names) for pose in arguments.pose]
-    move = [checked('--move', pose, arm.joint_names) for pose in arguments.move or ()]
+    poses = [full_pose(arm, '--pose', pose) for pose in arguments.pose]
+    move = [full_pose(arm, '--move', pose) for pose in arguments.move or ()]
     if poses and move:
         raise UsageError('give either --pose or --move.')
     for pose in [*poses, *move]:

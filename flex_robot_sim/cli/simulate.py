@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from flex_robot_sim.analysis.loop_poses import full_pose
 from flex_robot_sim.analysis.mode_table import loaded
 from flex_robot_sim.analysis.statics import equilibrium
 from flex_robot_sim.cli.common import (
@@ -42,7 +43,6 @@ from flex_robot_sim.control.loop_gravity import closed_pose
 from flex_robot_sim.control.servo import design_servo, servo_line
 from flex_robot_sim.control.steady_state_error import hold_tolerance, steady_state_error
 from flex_robot_sim.identification.chirp_and_step import effort_of_table, effort_of_words
-from flex_robot_sim.model.arguments import checked
 from flex_robot_sim.model.friction import static_frictions
 from flex_robot_sim.model.start_pose import start_note, start_position
 from flex_robot_sim.simulation.rollout import ControlLoop
@@ -254,7 +254,7 @@ def _start_state(arm, arguments):
     if arguments.start is None:
         pose, line = start_position(arm), start_note(arm)
     else:
-        pose, line = checked('--start', arguments.start, arm.joint_names), ''
+        pose, line = full_pose(arm, '--start', arguments.start), ''
     if beyond_limits(arm, '', pose.tolist()):
         return {'q': pose}, line  # a stop pushes: there is no equilibrium
     try:
@@ -267,9 +267,8 @@ def _start_state(arm, arguments):
 def _refuse_goal_beyond_limits(arm, arguments):
     """Refuse a goal beyond the joint stops."""
     if arguments.to is not None:
-        checked('--to', arguments.to, arm.joint_names)
-        if arm.closed_loops:  # passive joints arrive where the loops close
-            arguments.to = closed_pose(arm, arguments.to)[arm.joint_q].tolist()
+        # passive joints arrive where the loops close
+        arguments.to = closed_pose(arm, full_pose(arm, '--to', arguments.to))[arm.joint_q].tolist()
     beyond = beyond_limits(arm, '--to', arguments.to)
     if beyond:
         raise UsageError(f'{beyond}.')

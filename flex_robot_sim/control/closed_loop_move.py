@@ -64,9 +64,11 @@ class ClosedLoopMove:
         self._shaped.use(shaper)
         goal, n = np.asarray(goal, float), len(arm.joint_names)
         if duration > 0.0:
+            motors = [name for name, driven in zip(arm.joint_names, arm.actuated) if driven]
+            rest = [np.zeros(len(motors))]
             reference.follow(
                 reference.plan(
-                    Trajectory(arm.joint_names, [duration], [goal], [np.zeros(n)], [np.zeros(n)]),
+                    Trajectory(motors, [duration], [goal[arm.actuated]], rest, rest),
                     self._start,
                     self._start,
                 ),
@@ -81,9 +83,11 @@ class ClosedLoopMove:
             self._integral.set_rates(integral, rest_spring_effort(arm, np.asarray(servo[0])))
         self.timing = LoopTiming(sample_period(simulation.settings.time_step), 0.0)
         self.arrival = self._start + duration + self._shaped.duration
+        # the first sample of a recording precedes the first update
+        simulation.effort = carrying_efforts(arm, simulation.motor_position)
         if law is not None:
             measured = simulation.motor_position, simulation.motor_velocity, self._curvature()
-            law.start(*measured, carrying_efforts(arm, simulation.motor_position))
+            law.start(*measured, simulation.effort.copy())
 
     @property
     def target(self) -> np.ndarray:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from flex_robot_sim.analysis.deflection import tip_translations
+from flex_robot_sim.analysis.loop_poses import full_pose, pose_of_drives
 from flex_robot_sim.analysis.mode_table import loaded
 from flex_robot_sim.analysis.statics import equilibrium
 from flex_robot_sim.batch.batch import Batch
@@ -25,7 +26,7 @@ from flex_robot_sim.motion.joint_motion import Motion, minimum_jerk, rest
 from flex_robot_sim.shaping.impulses import KINDS, NO_SHAPER, NONE, Shaper
 from flex_robot_sim.shaping.shaped_samples import shaped_motion
 from flex_robot_sim.shaping.shaper_design import design_for_pose
-from flex_robot_sim.util.exceptions import UsageError
+from flex_robot_sim.util.exceptions import SettingError, UsageError
 from flex_robot_sim.util.settings import Settings, SimulationSettings, setting
 
 JOINT_FIELDS = ('to', 'start', 'servo_stiffness', 'servo_damping')
@@ -101,10 +102,8 @@ def controller_of(arm: ArmModel, manoeuvre: Manoeuvre) -> ManoeuvreController:
     if min(stiffness.min(initial=0.0), damping.min(initial=0.0)) < 0.0:
         raise UsageError('stiffness and damping of the servos must be >= 0.')
     to, start = (
-        start_position(arm) if values is None else values
-        for values in (
-            _by_joint(arm, manoeuvre, name, is_broadcast=False) for name in ('to', 'start')
-        )
+        pose_of_drives(arm, start_position(arm)) if values is None else values
+        for values in (_pose(arm, manoeuvre, name) for name in ('to', 'start'))
     )
     shaper = NONE
     if manoeuvre.shaper != NO_SHAPER:
@@ -240,15 +239,24 @@ def _with_payload(arm, mass):
     return loaded(arm, (arm.tool, mass) if mass else None)
 
 
-def _by_joint(arm, manoeuvre, name, is_broadcast=True):
+def _pose(arm, manoeuvre, name):
+    """Position (joints,) of a field of a Manoeuvre; None if it is empty."""
+    values = getattr(manoeuvre, name)
+    try:
+        return full_pose(arm, name, values) if values else None
+    except SettingError as error:
+        raise UsageError(f'{error}.') from None
+
+
+def _by_joint(arm, manoeuvre, name):
     """Array (joints,) of a field of a Manoeuvre; None if it is empty."""
     values, n = getattr(manoeuvre, name), len(arm.joint_names)
     if not values:
         return None
-    if len(values) not in ((1, n) if is_broadcast else (n,)):
+    if len(values) not in (1, n):
         raise UsageError(
-            f'{name} takes {"1 or " if is_broadcast and n > 1 else ""}{n} '
+            f'{name} takes {"1 or " if n > 1 else ""}{n} '
             f'numbers for {", ".join(arm.joint_names)}, not {len(values)}.'
         )
     by_joint = np.broadcast_to(np.array(values, float), n)
-    return by_joint * arm.actuated if is_broadcast and len(values) == 1 else by_joint
+    return by_joint * arm.actuated if len(values) == 1 else by_joint

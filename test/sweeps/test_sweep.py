@@ -439,7 +439,7 @@ def test_a_failed_run_has_a_note_and_the_others_continue():
             {'vary': {'arm.EIz': 1}, 'scale': {'arm.EIz': 1}},
             'arm.EIz varies twice. Vary it or scale it.',
         ),
-        ({'run': Manoeuvre(to=(1.0, 2.0))}, 'to takes 1 numbers for '),
+        ({'run': Manoeuvre(to=(1.0, 2.0))}, 'to must be 1 finite numbers, in this order: '),
         (
             {'run': Manoeuvre(to=(-4.0,))},
             'run 0: motor.to = -4 cannot be: the limits of "motor" are -3.14159 to 3.14159 rad.',
