@@ -52,7 +52,7 @@ def identify_parameters(
         # found = frs.identification.identify_parameters(arm, log, free=['arm.EIz'])
         # found.values, found.estimates[0].interval, found.is_good
     """
-    expect_arm(arm)
+    expect_arm(arm, closed_loops=True)
     by_motion = truth('by_motion', by_motion)
     expect_kind('free', free, Iterable, 'a list of paths, such as ["forearm.EIz"]')
     paths = [free] if isinstance(free, str) else [*free]

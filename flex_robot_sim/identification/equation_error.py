@@ -12,7 +12,9 @@ from dataclasses import replace
 import numpy as np
 from scipy.ndimage import binary_erosion, gaussian_filter1d
 
+from flex_robot_sim.analysis.constraint_terms import gaps_and_jacobian
 from flex_robot_sim.analysis.equations import mass_matrix, nonlinear_effects
+from flex_robot_sim.analysis.loop_forces import constraint_forces
 from flex_robot_sim.identification.drive_terms import CABLE_STIFFNESS, CABLE_TORQUE
 from flex_robot_sim.identification.log_simulation import move
 from flex_robot_sim.identification.prediction import Setup, soft_servo
@@ -132,6 +134,9 @@ def _required_torque(arm, coordinates, velocities, accelerations):
     torque = np.empty((len(coordinates), joints))
     for row, q, v, a in zip(torque, coordinates, velocities, accelerations):
         force = mass_matrix(arm, q) @ a + nonlinear_effects(arm, q, v)
+        if arm.closed_loops:
+            W = gaps_and_jacobian(arm, q)[1]
+            force = constraint_forces(arm, W, force, arm.drive_q)[1]
         # in the sum of both sides of a gear, its own force cancels
         row[:] = force[motors] + np.where(has_gear, force[:joints], 0.0)
     return torque

@@ -14,6 +14,7 @@ import numpy as np
 from scipy.ndimage import uniform_filter1d
 from scipy.signal import welch
 
+from flex_robot_sim.analysis.loop_poses import pose_of_drives
 from flex_robot_sim.analysis.natural_modes import modes
 from flex_robot_sim.analysis.recorded_vibration import resonances
 from flex_robot_sim.analysis.resonance import Resonance
@@ -177,7 +178,8 @@ def slowest_frequency(problem: Problem, slowest: float) -> float:
     ]
     if direct or not imus or not arm.tips:
         return slowest
-    frequencies = modes(arm, problem.sequences[0].positions[0], joints='locked').frequencies
+    pose = pose_of_drives(arm, problem.sequences[0].positions[0])
+    frequencies = modes(arm, pose, joints='locked').frequencies
     return min([slowest, *frequencies[frequencies > 0.0]])
 
 

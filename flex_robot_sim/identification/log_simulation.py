@@ -8,8 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from flex_robot_sim.analysis.loop_poses import pose_of_drives
 from flex_robot_sim.analysis.statics import equilibrium
 from flex_robot_sim.dynamics.arm_state import make_state, make_step_settings
+from flex_robot_sim.dynamics.constraints.closing import closed_rates
 from flex_robot_sim.dynamics.loads import make_loads
 from flex_robot_sim.dynamics.monitors import make_watch
 from flex_robot_sim.dynamics.tracking_run import FollowedMotion, MeasuredMotion, advance_tracking
@@ -76,7 +78,7 @@ class LogSimulation:
             shifted(sequence.velocities, delay_samples),
         )
         settings = SimulationSettings()
-        self._arm, self._loads = arm, make_loads(arm)
+        self._arm, self._loads = arm, make_loads(arm, closed_loops=True)
         self._settings = make_step_settings(settings, sequence.period / substeps)
         self._state, self._watch = make_state(arm), make_watch(arm, settings)
         self._work = make_workspace(arm.arrays, elements=remembered(arm.arrays.slip_stiffness))
@@ -94,9 +96,13 @@ class LogSimulation:
         if not is_prescribed and starts_at_rest(self._sequence):
             count = max(4, round(REST_DURATION_S / self._sequence.period))
             position, velocity = log.positions[:count].mean(axis=0), np.zeros(len(velocity))
-        q[:] = equilibrium(arm, position).q
-        q[arm.motor_q] += position - q[log.measured]  # for measurements of the link side
+        q[:] = equilibrium(arm, pose_of_drives(arm, position)).q
+        away = position - q[log.measured]  # of the motor side, for measurements of the link side
+        if arm.closed_loops:
+            away[~arm.actuated] = 0.0
+        q[arm.motor_q] += away
         arm.set_joints(qd, velocity)
+        qd[:] = closed_rates(arm, q, qd)
         if start is not None and start.size:
             q += start[: arm.size]
             qd += start[arm.size :]

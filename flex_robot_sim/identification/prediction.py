@@ -19,6 +19,7 @@ from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.analysis.jacobians import jacobian
 from flex_robot_sim.analysis.joint_space_inertia import joint_space_inertia
 from flex_robot_sim.analysis.linear import tip_slopes
+from flex_robot_sim.analysis.loop_poses import pose_of_drives
 from flex_robot_sim.analysis.natural_modes import modes
 from flex_robot_sim.analysis.statics import equilibrium
 from flex_robot_sim.description.robot import RobotDescription
@@ -150,7 +151,7 @@ def soft_servo(setup: Setup) -> SoftServo:
         return SoftServo(np.zeros(joints), np.zeros(joints))
     frequency = setup.pull
     if frequency is None:
-        pose = setup.data.sequences[0].positions[0]
+        pose = pose_of_drives(arm, setup.data.sequences[0].positions[0])
         frequencies = modes(arm, pose).frequencies if arm.size > joints else np.zeros(0)
         frequency = min(
             [MAX_SERVO_FREQUENCY_HZ, *(SERVO_FREQUENCY_RATIO * frequencies[frequencies > 0.0][:1])]
@@ -216,7 +217,8 @@ def initial_shapes(setup: Setup, sequence: Sequence) -> np.ndarray:
     arm = setup.arm()
     if starts_at_rest(sequence) or not arm.tips:
         return np.zeros((2 * arm.size, 0))
-    locked_modes = modes(arm, sequence.positions[0], joints='locked')
+    pose = pose_of_drives(arm, sequence.positions[0])
+    locked_modes = modes(arm, pose, joints='locked')
     slow_modes = [
         k
         for k, (frequency, ratio) in enumerate(
@@ -235,10 +237,7 @@ def initial_shapes(setup: Setup, sequence: Sequence) -> np.ndarray:
             )
         )
         rate = 2 * np.pi * locked_modes.frequencies[k]
-        size = max(
-            np.abs(rows @ shape).max(),
-            _imu_amplitude(setup, arm, sequence.positions[0], shape, rate),
-        )
+        size = max(np.abs(rows @ shape).max(), _imu_amplitude(setup, arm, pose, shape, rate))
         if size < 1e-12:
             continue
         shape = shape * (sequence.measured.std(axis=0).max() / size)

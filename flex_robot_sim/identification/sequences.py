@@ -151,9 +151,16 @@ def make_data_set(
 
 
 def _measured_sides(logs, arm):
-    """Return the measured side of each joint; '' for a joint with a spring and no motor."""
+    """
+    Return the measured side of each joint; '' for a joint without motor.
+
+    Without closed loops, a joint with a spring and without signals has no motor.
+    """
     result = []
-    for name in arm.joint_names:
+    for name, is_driven in zip(arm.joint_names, arm.actuated):
+        if arm.closed_loops and not is_driven:
+            result.append('')
+            continue
         joint = arm.description.joint(name)
         sides = [
             side
@@ -196,6 +203,10 @@ def _channels(logs, arm, sides, has_efforts):
         for name, side in zip(arm.joint_names, sides)
         if side == 'motor' and name in arm.motor_names
     ]
+    if arm.closed_loops:
+        candidates += [
+            f'position/{name}' for name, side in zip(arm.joint_names, sides) if not side
+        ]
     candidates += imu_channels(arm)
     channels = tuple(
         name for name in dict.fromkeys(candidates) if all(name in log.columns for log in logs)
