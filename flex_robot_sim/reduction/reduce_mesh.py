@@ -1,6 +1,6 @@
 """A mesh with interfaces to a reduced link."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -9,10 +9,12 @@ from scipy.sparse import csgraph
 
 from flex_robot_sim.reduction.elasticity import Material, Mesh, assemble
 from flex_robot_sim.reduction.integrals import mass_integrals
+from flex_robot_sim.reduction.mean_modes import mean_eigenvalues
 from flex_robot_sim.reduction.reduced_link import ReducedLink
 from flex_robot_sim.reduction.second_order import second_order
-from flex_robot_sim.reduction.shapes import make_shapes, mesh_modes
-from flex_robot_sim.reduction.supports import SUPPORTS, Interface, ReductionError
+from flex_robot_sim.reduction.shapes import hertz, make_shapes, mesh_modes
+from flex_robot_sim.reduction.stations import group_joints, station_motion
+from flex_robot_sim.reduction.supports import SUPPORTS, Interface, ReductionError, RigidSupport
 from flex_robot_sim.reduction.surface import surface_of, surface_strains
 
 COMPARED = 6  # frequencies with interfaces of both kinds
@@ -37,8 +39,7 @@ def no_stage(_: str) -> None:
 def reduce_mesh(
     mesh: Mesh,
     material: Material,
-    root: Interface,
-    stations: list[Interface],
+    interfaces: Sequence[Interface],
     modes: int = 6,
     kind: str = 'rigid',
     source: Source = NO_SOURCE,
@@ -48,7 +49,7 @@ def reduce_mesh(
     Return the reduced link.
 
     :param mesh: in the frame of the link.
-    :param root: interface to the parent; stations: interfaces to the children.
+    :param interfaces: of the joint to the parent, then of those to the children.
     :param modes: natural modes in addition to six static shapes by station.
     :param kind: of the interfaces, 'rigid' (RBE2) or 'mean' (RBE3).
     :param report: is called with the name of each stage when it starts.
@@ -57,22 +58,27 @@ def reduce_mesh(
     check_connected(mesh)
     stiffness, mass = assemble(mesh, material)
     report('factors')
-    support = SUPPORTS[kind](mesh.nodes, stiffness, root, stations)
+    root, moving, stations = group_joints(interfaces)
+    support = SUPPORTS[kind](mesh.nodes, stiffness, root, moving)
     report('shapes')
     shapes = make_shapes(support, mass, modes)
     report('terms of second order')
     second = second_order(mesh, material, support, shapes)
     report('integrals and surface')
     surface = surface_of(mesh)
-    motions = [support.motion(station, shapes.displacements) for station in stations]
-    moved = [support.motion(station, second.field) for station in stations]
+    motions = [
+        station_motion(support, station, shapes.displacements, second.field)
+        for station in stations
+    ]
     n, s = shapes.displacements.shape[1], len(second.cubic)
     strains = surface_strains(mesh, surface, shapes.displacements)
     integrals = mass_integrals(mesh.nodes, mass, shapes.displacements, second.field)
-    del support
     report('interfaces of the other kind')
-    other = SUPPORTS['mean' if kind == 'rigid' else 'rigid'](mesh.nodes, stiffness, root, stations)
-    values, _ = mesh_modes(other, mass, COMPARED)
+    if isinstance(support, RigidSupport):
+        values = mean_eigenvalues(support, mass, shapes.modes[:, :COMPARED])
+    else:
+        del support
+        values, _ = mesh_modes(RigidSupport(mesh.nodes, stiffness, root, moving), mass, COMPARED)
     return ReducedLink(
         link=source.link,
         source=source.name,
@@ -83,12 +89,12 @@ def reduce_mesh(
         K=np.diag(shapes.stiffness),
         C=second.cubic,
         frequencies=shapes.frequencies,
-        mesh_frequencies=shapes.mesh_frequencies,
-        other_frequencies=np.sqrt(values) / (2 * np.pi),
+        mesh_frequencies=hertz(shapes.eigenvalues),
+        other_frequencies=hertz(values),
         station_names=tuple(station.name for station in stations),
         station_points=np.array([station.origin for station in stations]).reshape(-1, 3),
-        station_shapes=np.array(motions).reshape(-1, 6, n),
-        station_second=np.array(moved).reshape(-1, 6, s, s).transpose(0, 2, 3, 1),
+        station_shapes=np.array([U for U, _ in motions]).reshape(-1, 6, n),
+        station_second=np.array([Q for _, Q in motions]).reshape(-1, s, s, 6),
         surface_points=mesh.nodes[surface.nodes].astype(np.float32),
         surface_triangles=surface.triangles.astype(np.int32),
         surface_shapes=shapes.displacements.reshape(-1, 3, n)[surface.nodes].astype(np.float32),

@@ -18,7 +18,7 @@ import numpy as np
 
 from flex_robot_sim.reduction.elasticity import Material, Mesh, four_points, physical_gradients
 from flex_robot_sim.reduction.shapes import Shapes
-from flex_robot_sim.reduction.supports import RigidSupport, Support
+from flex_robot_sim.reduction.supports import RigidSupport, Support, turned_twice
 
 MAX_SOFT = 6  # coordinates with terms of second order
 BENT = (
@@ -110,9 +110,7 @@ def _turned_interfaces(support, phi, pairs):
         return moved
     for station in support.stations:
         turns = support.motion(station, phi)[:3]
-        arms = support.nodes[station.nodes] - station.origin
+        twice = turned_twice(turns, support.nodes[station.nodes] - station.origin)
         for pair, (i, j) in enumerate(pairs):
-            twice = np.cross(turns[:, i], np.cross(turns[:, j], arms))
-            twice += np.cross(turns[:, j], np.cross(turns[:, i], arms))
-            moved[station.rows, pair] = twice.ravel() / 2
+            moved[station.rows, pair] = twice[:, :, i, j].ravel()
     return moved

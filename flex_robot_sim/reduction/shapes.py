@@ -20,12 +20,18 @@ SEED = 0  # of the first vector of the iterations
 
 
 class Shapes(NamedTuple):
-    """Displacements by coordinate, and the natural frequencies of the mesh."""
+    """Displacements by coordinate, and the natural modes of the mesh."""
 
     displacements: np.ndarray  # (3 N, n), largest one 1
     stiffness: np.ndarray  # (n,)  diagonal of K
     frequencies: np.ndarray  # (n,)  of the reduced model [Hz]
-    mesh_frequencies: np.ndarray  # (m,)  of the mesh          [Hz]
+    eigenvalues: np.ndarray  # (m,)  of the mesh [1/s2]
+    modes: np.ndarray  # (3 N, m)  of the mesh
+
+
+def hertz(eigenvalues: np.ndarray) -> np.ndarray:
+    """Frequencies of eigenvalues [1/s2]."""
+    return np.sqrt(eigenvalues) / (2 * np.pi)
 
 
 def times_mass(mass: sparse.csr_matrix, displacements: np.ndarray) -> np.ndarray:
@@ -88,7 +94,7 @@ def make_shapes(support: Support, mass: sparse.csr_matrix, modes: int) -> Shapes
     chosen = np.sort(np.argsort(-compliance, kind='stable')[:modes])
     forces = [support.loads(station) for station in support.stations]
     static = support.solve(np.hstack(forces)) if forces else np.empty((support.size, 0))
-    basis = _independent(support, np.hstack([natural[:, chosen], static]))
+    basis, _ = independent(support.stiffness, np.hstack([natural[:, chosen], static]))
     K = basis.T @ (support.stiffness @ basis)
     M = basis.T @ times_mass(mass, basis)
     eigenvalues, vectors = linalg.eigh(K, M)
@@ -96,20 +102,19 @@ def make_shapes(support: Support, mass: sparse.csr_matrix, modes: int) -> Shapes
     largest = np.linalg.norm(shapes.reshape(-1, 3, shapes.shape[1]), axis=1).max(axis=0)
     signs = np.sign(shapes[np.abs(shapes).argmax(axis=0), range(shapes.shape[1])])
     scale = signs / largest
-    to_hertz = 0.5 / np.pi
-    return Shapes(
-        shapes * scale,
-        eigenvalues * scale**2,
-        np.sqrt(eigenvalues) * to_hertz,
-        np.sqrt(values) * to_hertz,
-    )
+    return Shapes(shapes * scale, eigenvalues * scale**2, hertz(eigenvalues), values, natural)
 
 
-def _independent(support, basis):
-    """Return shapes of unit strain energy that span the same space, without dependent ones."""
-    product = support.stiffness @ basis
-    scale = 1 / np.sqrt(np.einsum('ia,ia->a', basis, product))
-    gram = (basis * scale).T @ (product * scale)
-    values, vectors = np.linalg.eigh(gram)
+def independent(stiffness: sparse.csr_matrix, basis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """
+    Return displacements (3 N, k) that span those of the basis, without dependent ones.
+
+    Their strain energies are 1/2 and those of their products 0. They are basis @ factors, with the
+    second value.
+    """
+    product = stiffness @ basis
+    scale = 1 / np.sqrt(np.maximum(np.einsum('ia,ia->a', basis, product), np.finfo(float).tiny))
+    values, vectors = np.linalg.eigh(scale[:, None] * (basis.T @ product) * scale)
     kept = values > MIN_INDEPENDENT
-    return (basis * scale) @ (vectors[:, kept] / np.sqrt(values[kept]))
+    factors = scale[:, None] * vectors[:, kept] / np.sqrt(values[kept])
+    return basis @ factors, factors

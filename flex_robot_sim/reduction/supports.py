@@ -53,6 +53,18 @@ def rigid_motions(points: np.ndarray, origin: np.ndarray) -> np.ndarray:
     return motions.reshape(-1, 6)
 
 
+def turned_twice(turns: np.ndarray, arms: np.ndarray) -> np.ndarray:
+    """
+    Second derivatives of exp(theta) r by the coordinates, (k, 3, s, s).
+
+    :param turns: theta by coordinate, (3, s); arms: r, (k, 3) [m].
+    """
+    # a x (b x r) = b (a . r) - r (a . b)
+    product = np.einsum('aj,ki->kaij', turns, arms @ turns)
+    product -= np.einsum('ka,ij->kaij', arms, turns.T @ turns)
+    return (product + product.swapaxes(2, 3)) / 2
+
+
 def check_interface(nodes: np.ndarray, interface: Interface) -> None:
     """Refuse an interface whose nodes lie on a line: it could turn about it."""
     points = nodes[interface.nodes]

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from box_meshes import box_mesh
+from scipy.spatial.transform import Rotation
 
 from flex_robot_sim.elastic.eigenmodes import bending_roots
 from flex_robot_sim.reduction.elasticity import (
@@ -14,6 +15,7 @@ from flex_robot_sim.reduction.elasticity import (
     jacobians,
     shape_functions,
 )
+from flex_robot_sim.reduction.mean_modes import mean_eigenvalues
 from flex_robot_sim.reduction.reduce_mesh import reduce_mesh
 from flex_robot_sim.reduction.second_order import second_order, second_order_forces
 from flex_robot_sim.reduction.shapes import make_shapes, mesh_modes
@@ -45,7 +47,7 @@ def bar():
 @pytest.fixture(scope='module')
 def link(bar):
     root, tip = ends(bar)
-    return reduce_mesh(bar, MATERIAL, root, [tip])
+    return reduce_mesh(bar, MATERIAL, [root, tip])
 
 
 def bending_frequencies(height, count):
@@ -117,6 +119,9 @@ def test_modes_are_those_of_dense_algebra(bar):
     expected = eigh(free.T @ K @ free, M, eigvals_only=True)
     values, _ = mesh_modes(held, mass, 6)
     assert values == pytest.approx(expected[:6], rel=1e-6)
+    rigid = RigidSupport(bar.nodes, K, root, [tip])
+    values = mean_eigenvalues(rigid, mass, mesh_modes(rigid, mass, 6)[1])
+    assert values == pytest.approx(expected[:6], rel=1e-4)
 
 
 def energy(mesh, material, u):
@@ -199,7 +204,7 @@ def test_energy_to_third_order_is_that_of_the_mesh(curved):
 def test_a_rigid_tip_stays_rigid_to_second_order(curved):
     mesh, material = curved
     root, tip = ends(mesh, 0.4)
-    link = reduce_mesh(mesh, material, root, [tip])
+    link = reduce_mesh(mesh, material, [root, tip])
     K, mass = assemble(mesh, material)
     support = RigidSupport(mesh.nodes, K, root, [tip])
     shapes = make_shapes(support, mass, 6)
@@ -219,7 +224,7 @@ def test_integrals_are_sums_over_points(curved):
     """Momenta of the deformed link, from points inside the elements."""
     mesh, material = curved
     root, tip = ends(mesh, 0.4)
-    link = reduce_mesh(mesh, material, root, [tip])
+    link = reduce_mesh(mesh, material, [root, tip])
     K, mass = assemble(mesh, material)
     support = RigidSupport(mesh.nodes, K, root, [tip])
     shapes = make_shapes(support, mass, 6)
@@ -298,9 +303,31 @@ def test_a_hole_and_interfaces_on_a_line_are_refused(bar):
         np.vstack([bar.elements, separate.elements + len(bar.nodes)]),
     )
     with pytest.raises(ReductionError, match='the mesh has 2 pieces that are not connected'):
-        reduce_mesh(both, MATERIAL, root, [tip])
+        reduce_mesh(both, MATERIAL, [root, tip])
     line = root._replace(nodes=root.nodes[np.abs(bar.nodes[root.nodes, 1]) < 1e-9])
     with pytest.raises(ReductionError, match='"root" has 3 nodes, on one line'):
-        reduce_mesh(bar, MATERIAL, line, [tip])
-    with pytest.raises(ReductionError, match='"tip" shares nodes with another one'):
-        reduce_mesh(bar, MATERIAL, root, [tip._replace(nodes=root.nodes)])
+        reduce_mesh(bar, MATERIAL, [line, tip])
+
+
+def test_joints_that_hold_the_same_nodes_move_together(bar):
+    """Their frames differ by a rigid arm, to second order."""
+    root, tip = ends(bar)
+    place = np.array([LENGTH, 0.1, -0.05])
+    camera = tip._replace(name='camera', origin=place)
+    base = root._replace(name='base', origin=np.array([0.0, 0.2, 0.0]))
+    link = reduce_mesh(bar, MATERIAL, [root, tip, camera, base])
+    assert link.station_names == ('tip', 'camera', 'base')
+    assert not link.station_shapes[2].any() and not link.station_second[2].any()
+    direction, s = np.random.default_rng(5).standard_normal(link.soft), link.soft
+    errors = []
+    for size in (2e-3, 1e-3):
+        e = size * direction
+        poses = []
+        for U, Q, x in zip(link.station_shapes, link.station_second, link.station_points):
+            motion = U[:, :s] @ e + np.einsum('jka,j,k->a', Q, e, e) / 2
+            turn = Rotation.from_rotvec(motion[:3])
+            poses.append((turn, x + motion[3:]))
+        (turn, point), (turn_2, point_2), _ = poses
+        assert (turn.inv() * turn_2).magnitude() < 1e-12
+        errors.append(np.linalg.norm(point + turn.apply(place - tip.origin) - point_2))
+    assert errors[0] / errors[1] == pytest.approx(8.0, rel=0.05)  # of third order

@@ -1,0 +1,191 @@
+"""
+Nodes that a joint holds: found on the surface of a mesh, near the frame of the joint.
+
+The surface is divided into smooth patches. A flat patch whose plane contains the origin of the
+joint is a flange; a cylindrical patch around its axis is a bore or a shaft. The interface is the
+nearest one.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse import csgraph
+
+from flex_robot_sim.reduction.elasticity import EDGES, Mesh
+from flex_robot_sim.reduction.supports import Interface, ReductionError
+from flex_robot_sim.reduction.surface import Surface
+
+SHARP = np.cos(np.radians(30.0))  # cosine of the angle at an edge between two patches
+FLAT = np.cos(np.radians(5.0))  # cosine of the angle between normals of a flat patch
+ACROSS = np.sin(np.radians(10.0))  # sine of the angle between normals and the plane of a circle
+ROUND = 0.1  # deviation of the radius of a cylinder, over the radius
+NEAR = 0.02  # distance of a joint from a flat patch, over the size of the link
+FAR = 0.5  # distance of a joint from an interface, over the size of the link
+COMPACT = 0.5  # distance from a joint to the centre of a patch, over that to its farthest node
+
+
+class JointFrame(NamedTuple):
+    """Frame of a joint in the frame of the link."""
+
+    name: str
+    origin: np.ndarray  # (3,)  [m]
+    axis: np.ndarray  # (3,)  unit vector
+
+
+class FoundInterface(NamedTuple):
+    """An interface, and how it was found."""
+
+    interface: Interface
+    shape: str  # 'flat face', 'cylinder' or 'nodes in a cylinder'
+    radius: float  # largest distance of its nodes from the axis of the joint   [m]
+    depth: float  # largest distance of its nodes from the origin along the axis [m]
+
+    @property
+    def summary(self) -> str:
+        """Return the interface as text."""
+        return (
+            f'{self.interface.name}: {self.shape}, {len(self.interface.nodes)} nodes within '
+            f'{self.radius:.4g} m of the axis and {self.depth:.4g} m of the origin'
+        )
+
+
+class Patches(NamedTuple):
+    """Smooth patches of a surface."""
+
+    normals: np.ndarray  # (t, 3)  of the triangles
+    areas: np.ndarray  # (t,)
+    of_triangle: np.ndarray  # (t,)  patch
+    count: int
+
+
+def patches_of(mesh: Mesh, surface: Surface) -> Patches:
+    """Divide a surface along its sharp edges."""
+    a, b, c = mesh.nodes[surface.nodes[surface.triangles]].transpose(1, 0, 2)
+    normals = np.cross(b - a, c - a)
+    areas = np.linalg.norm(normals, axis=1)
+    normals /= np.maximum(areas, np.finfo(float).tiny)[:, None]
+    sides = np.sort(surface.triangles[:, [[0, 1], [1, 2], [2, 0]]], axis=2).reshape(-1, 2)
+    order = np.lexsort(sides.T)
+    owner = order // 3
+    same = np.flatnonzero((sides[order][1:] == sides[order][:-1]).all(axis=1))
+    first, second = owner[same], owner[same + 1]
+    smooth = np.sum(normals[first] * normals[second], axis=1) > SHARP
+    count = len(areas)
+    pairs = first[smooth], second[smooth]
+    graph = sparse.coo_matrix((np.ones(len(pairs[0]), np.int8), pairs), (count, count))
+    number, of_triangle = csgraph.connected_components(graph, directed=False)
+    return Patches(normals, areas / 2, of_triangle, number)
+
+
+def find_interfaces(
+    mesh: Mesh,
+    surface: Surface,
+    joints: Sequence[JointFrame],
+    radius: float | None = None,
+    depth: float | None = None,
+) -> list[FoundInterface]:
+    """
+    Return the interfaces of joints; ReductionError if one has no nodes.
+
+    :param radius: take all nodes within it of the axis of a joint [m]; None: find a patch.
+    :param depth: distance of these nodes from the origin along the axis [m]; None: the radius.
+    """
+    patches = None if radius else patches_of(mesh, surface)
+    found: list[FoundInterface] = []
+    for joint in joints:
+        if patches is not None:
+            nodes, shape = _nearest_patch(mesh, surface, patches, joint)
+            if depth:
+                nodes = nodes[np.abs((mesh.nodes[nodes] - joint.origin) @ joint.axis) <= depth]
+        else:
+            along, off = _distances(mesh.nodes, joint)
+            nodes = np.flatnonzero((off <= radius) & (np.abs(along) <= (depth or radius)))
+            shape = 'nodes in a cylinder'
+        if not len(nodes):
+            nearest = np.linalg.norm(mesh.nodes - joint.origin, axis=1).min()
+            raise ReductionError(
+                f'joint "{joint.name}" at {_text(joint.origin)} m has no nodes: the mesh is '
+                f'{nearest:.3g} m away at the nearest. Check --unit and --pose, or choose '
+                '--radius and --depth'
+            )
+        along, off = _distances(mesh.nodes[nodes], joint)
+        interface = Interface(joint.name, joint.origin, nodes)
+        found.append(FoundInterface(interface, shape, off.max(), np.abs(along).max()))
+    return found
+
+
+def _text(vector):
+    return ', '.join(f'{value:.4g}' for value in vector)
+
+
+def _distances(points, joint):
+    """Return the places of points along the axis of a joint, and their distances from it."""
+    arms = points - joint.origin
+    along = arms @ joint.axis
+    return along, np.linalg.norm(arms - along[:, None] * joint.axis, axis=1)
+
+
+def _nearest_patch(mesh, surface, patches, joint):
+    """Nodes of the patch that a joint holds, and its shape; no nodes if none is near."""
+    size = np.linalg.norm(np.ptp(mesh.nodes, axis=0))
+    best = (FAR * size, np.empty(0, int), '')
+    for patch in range(patches.count):
+        rows = np.flatnonzero(patches.of_triangle == patch)
+        corners = surface.nodes[np.unique(surface.triangles[rows])]
+        points = mesh.nodes[corners]
+        distance, shape = _as_flat(points, patches, rows, joint, size)
+        if shape is None:
+            distance, shape = _as_cylinder(points, patches, rows, joint)
+        if shape is not None and distance < best[0] - 1e-9 * size:
+            best = (distance, rows, shape)
+    if not len(best[1]):
+        return best[1], ''
+    nodes = face_nodes(mesh, surface, best[1])
+    if best[2] == 'flat face':
+        nodes = _around(mesh.nodes, nodes, joint)
+    return nodes, best[2]
+
+
+def _as_flat(points, patches, rows, joint, size):
+    """Distance of a joint from a flat patch, and its shape; the shape is None if it is none."""
+    normal = patches.areas[rows] @ patches.normals[rows]
+    normal /= np.linalg.norm(normal) or 1.0
+    if (patches.normals[rows] @ normal).min() < FLAT:
+        return np.inf, None
+    arms = points - joint.origin
+    if np.abs(arms @ normal).max() > NEAR * size:
+        return np.inf, None
+    return np.linalg.norm(arms, axis=1).min(), 'flat face'
+
+
+def _as_cylinder(points, patches, rows, joint):
+    """Return the same of a cylinder around the axis of the joint."""
+    along, off = _distances(points, joint)
+    radius = off.mean()
+    is_across = np.abs(patches.normals[rows] @ joint.axis).max() <= ACROSS
+    if not is_across or np.ptp(off) > ROUND * radius:
+        return np.inf, None
+    beyond = max(along.min(), -along.max(), 0.0)
+    return float(np.hypot(radius, beyond)), 'cylinder'
+
+
+def _around(points, nodes, joint):
+    """Return the nodes of a flat patch around a joint; all of them if it is in their middle."""
+    arms = points[nodes] - joint.origin
+    distances = np.linalg.norm(arms, axis=1)
+    if np.linalg.norm(arms.mean(axis=0)) <= COMPACT * distances.max():
+        return nodes
+    # one end of a long face: as far as its nearest border, and once more
+    return nodes[distances <= 2 * max(distances.min(), np.median(np.sort(distances)[:12]))]
+
+
+def face_nodes(mesh: Mesh, surface: Surface, triangles: np.ndarray) -> np.ndarray:
+    """Nodes of faces of elements, with those on their edges, sorted."""
+    corners = surface.nodes[surface.triangles[triangles]]
+    elements = mesh.elements[surface.elements[triangles]]
+    is_corner = (elements[:, :4, None] == corners[:, None, :]).any(axis=2)
+    # an edge belongs to the face if both of its ends do
+    on_edge = is_corner[:, EDGES].all(axis=2)
+    return np.unique(elements[np.hstack([is_corner, on_edge])])
