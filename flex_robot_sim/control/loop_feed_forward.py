@@ -13,7 +13,7 @@ Newton correction without the slopes of g and W^T, and more until the loops are 
 import numpy as np
 
 from flex_robot_sim.analysis.constraint_terms import gaps_and_jacobian
-from flex_robot_sim.analysis.tangent import scales
+from flex_robot_sim.analysis.differences import scales
 from flex_robot_sim.dynamics.constraints.closing import MIN_SINGULAR_VALUE
 from flex_robot_sim.dynamics.forward_dynamics import inverse_dynamics
 from flex_robot_sim.dynamics.stability import spring_matrices

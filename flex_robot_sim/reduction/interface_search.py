@@ -57,7 +57,7 @@ class Patches(NamedTuple):
     normals: np.ndarray  # (t, 3)  of the triangles
     areas: np.ndarray  # (t,)
     of_triangle: np.ndarray  # (t,)  patch
-    count: int
+    number: int
 
 
 def patches_of(mesh: Mesh, surface: Surface) -> Patches:
@@ -131,7 +131,7 @@ def _nearest_patch(mesh, surface, patches, joint):
     """Nodes of the patch that a joint holds, and its shape; no nodes if none is near."""
     size = np.linalg.norm(np.ptp(mesh.nodes, axis=0))
     best = (FAR * size, np.empty(0, int), '')
-    for patch in range(patches.count):
+    for patch in range(patches.number):
         rows = np.flatnonzero(patches.of_triangle == patch)
         corners = surface.nodes[np.unique(surface.triangles[rows])]
         points = mesh.nodes[corners]

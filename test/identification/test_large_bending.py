@@ -73,6 +73,7 @@ def test_the_change_by_more_segments_is_the_error_of_a_fit_that_lacks_them():
     problem, fit = fitted(described(2), 0.5)
     values = problem.values(fit.z)
     bias = bending_bias(problem, fit, ('arm',))
+    assert bias is not None
     # the arm is that of the description
     assert fit.z[0] == pytest.approx(-bias[0], rel=0.3)
     assert abs(values['arm.stiffness'] - 1) > 5e-3

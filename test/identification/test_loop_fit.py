@@ -65,7 +65,7 @@ def described(spring=1.0, viscous=0.01, mass=0.2):
 def log():
     model = mujoco.MjModel.from_xml_string(HIDDEN)
     data, every = mujoco.MjData(model), round(PERIOD / STEP)
-    rows, efforts = [], np.zeros(every)
+    rows = []
     for k in range(round(SECONDS / STEP)):
         t = k * STEP
         grown = 1 - np.exp(-(t**3))
