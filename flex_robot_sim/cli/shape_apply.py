@@ -84,6 +84,8 @@ def apply(
         notes.append('no joint moves in this trajectory')
     shaped = specification.shape(times, positions)
     write_trajectory_file(path, names, shaped.times, np.asarray(shaped.positions))
+    rows = _joint_rows(trajectory, np.asarray(shaped.positions), specification, arm)
+    notes += _hard_joints(rows)
     figures: dict[str, Any] = {
         'output': path,
         'shaper': specification.name,
@@ -95,7 +97,7 @@ def apply(
         'path_error': None,
         'path_error_bound': bound,
         'speed_within_bound': None,
-        'joints': _joint_rows(trajectory, np.asarray(shaped.positions), specification, arm),
+        'joints': rows,
     }
     if arm is not None:
         found = path_error(arm, specification, times=times, positions=positions, bound=bound)
@@ -117,6 +119,19 @@ def _fast_joints(trajectory, limits, arm):
             yield (
                 f'"{trajectory.names[j]}" moves at {speed:.4g}, above its limit of {limit:.4g}'
                 f'{unit}; the shaped trajectory keeps the limit and takes longer'
+            )
+
+
+def _hard_joints(rows):
+    """Yield a note about each joint that only shaping accelerates beyond its limit."""
+    for row in rows:
+        found, before = row['acceleration'], row['unshaped_acceleration']
+        limit = row['acceleration_limit']
+        if limit is not None and before <= limit * ROUNDING < found:
+            unit = row['unit'] and f' {row["unit"]}/s2'
+            yield (
+                f'shaped, "{row["name"]}" accelerates at {found:.4g}, above its limit of '
+                f'{limit:.4g}{unit}: play the trajectory {1 - np.sqrt(limit / found):.0%} slower'
             )
 
 

@@ -2,9 +2,9 @@
 Online shaping of streamed set points, between their source and a driver.
 
 The set points may arrive irregularly: with gaps, twice, late, or not at all. An internal reference
-follows the newest one, within the velocity limits and linearly from one to the next. The stream
-shapes this reference, on its own grid. If the source stops, the reference and the shaped set
-points come to rest at the last set point.
+follows the newest one, within the limits of velocity and acceleration, and linearly from one to
+the next. It can always stop at the newest one. The stream shapes this reference, on its own grid.
+If the source stops, the reference and the shaped set points come to rest at the last set point.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flex_robot_sim.model.arm_model import ArmModel
-from flex_robot_sim.motion.limits import rate_limits
+from flex_robot_sim.motion.limits import acceleration_limits, deceleration_limits, rate_limits
+from flex_robot_sim.motion.stopping import limited_velocity, stopping_velocity
 from flex_robot_sim.motion.trajectory import joint_rows
 from flex_robot_sim.shaping.online_shaper import MAX_SET_POINT
 from flex_robot_sim.shaping.shaped_reference import ShapedReference
@@ -22,6 +23,7 @@ from flex_robot_sim.util.exceptions import SettingError
 
 MAX_INTERVAL_S = 0.25  # longest time between two set points for interpolation           [s]
 INTERVAL_SMOOTHING = 0.8  # weight of the past, in the mean time between set points
+ARRIVAL_SPEED = 1e-9  # distance that a sample leaves at the goal, over the period    [rad/s, m/s]
 MAX_STAMP_SETBACK_S = 5.0  # larger jumps of stamps restart their time base                  [s]
 
 
@@ -41,7 +43,7 @@ class SetPointStream:
 
         :param names: of the joints, in the order of the ArmModel if there is one.
         :param period: of the ticks [s]; specification: of the shaper.
-        :param arm: ArmModel with stops and velocity limits; None: without limits.
+        :param arm: ArmModel with stops and limits; None: without limits.
         :param tolerance: largest step of a joint without a velocity limit, and largest distance
             of the first set point from the measured position [rad, m].
         """
@@ -49,17 +51,19 @@ class SetPointStream:
         self.names, self.period, self.tolerance = tuple(names), period, tolerance
         self.lower, self.upper = np.full(n, -np.inf), np.full(n, np.inf)
         self.rates = np.full(n, np.inf)  # velocity limits
+        accelerations = None
         # units for messages; unknown without a robot
         self._units = [''] * n if arm is None else [f' {unit}' for unit in arm.units]
         if arm is not None:
             self.lower, self.upper = arm.arrays.lower, arm.arrays.upper
             self.rates = rate_limits(arm)
+            accelerations = np.array([acceleration_limits(arm), deceleration_limits(arm)])
         self.position, self.velocity = np.zeros((2, n))  # shaped [rad, m, per s]
         self.measured: dict[str, float] = {}  # positions by joint              [rad, m]
         self.has_begun = False
         self.omitted_modes = ''  # line about modes that are too fast for the period
         self.ignored = self.limited = 0  # count of late or repeated, and of clipped set points
-        self._target = _StreamReference(n, self.rates)
+        self._target = _StreamReference(n, self.rates, accelerations)
         self._shaped = ShapedReference(self._target, self.rates)
         self._stamp: float | None = None
         self._last_receipt: float | None = None
@@ -186,8 +190,11 @@ class _StreamReference:
 
     doublet = None  # of profiles; streams have none
 
-    def __init__(self, n, rates):
+    def __init__(self, n, rates, accelerations=None):
         self.position, self.velocity, self.goal = np.zeros((3, n))
+        # limits of acceleration and deceleration, (2, n), or None without any
+        is_limited = accelerations is not None and np.isfinite(accelerations).any()
+        self._accelerations = accelerations if is_limited else None
         self._rates, self._time, self._arrival, self._interval = rates, 0.0, 0.0, None
 
     @property
@@ -215,10 +222,21 @@ class _StreamReference:
         remaining = max(self._arrival - self._time, step)
         max_change = self._rates * step
         change = np.clip((self.goal - self.position) * (step / remaining), -max_change, max_change)
-        is_reached = (remaining <= step * (1 + 1e-9)) & (
-            np.abs(self.goal - self.position) <= max_change
-        )
+        if self._accelerations is None:
+            is_reached = (remaining <= step * (1 + 1e-9)) & (
+                np.abs(self.goal - self.position) <= max_change
+            )
+        else:
+            change = step * self._within_accelerations(change / step, step)
+            is_reached = np.abs(self.goal - self.position - change) <= ARRIVAL_SPEED * step
         previous = self.position.copy()
         self.position[:] = np.where(is_reached, self.goal, self.position + change)
         self.velocity[:] = (self.position - previous) / step
         self._time = time
+
+    def _within_accelerations(self, velocity, step):
+        """Velocity (n,) within limits of acceleration that permits a stop at the goal."""
+        up, down = self._accelerations
+        fastest = stopping_velocity(np.abs(self.goal - self.position), down, step)
+        wanted = np.clip(velocity, -fastest, fastest)
+        return limited_velocity(wanted, self.velocity, up, down, step)

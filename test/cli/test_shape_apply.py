@@ -8,12 +8,14 @@ import pytest
 from command_calls import shape_outcome
 
 import flex_robot_sim as frs
+from flex_robot_sim.analysis.mode_table import ModeTable
 from flex_robot_sim.cli.shape_table import as_text
 from flex_robot_sim.motion.limits import rate_limits
 from flex_robot_sim.recording.simulated import SimulationRecording
 from flex_robot_sim.shaping.impulses import of_kind
 from flex_robot_sim.shaping.shaper_file import write_shaper
 from flex_robot_sim.shaping.shaper_specification import ShaperSpecification
+from flex_robot_sim.shaping.shaper_stages import stages_of
 
 pytestmark = pytest.mark.slow
 
@@ -272,3 +274,32 @@ def test_an_invalid_trajectory_is_one_line(capsys, tmp_path, design, names, rows
 )
 def test_wrong_options_are_one_line(capsys, words, message):
     assert shape_outcome(capsys, *words) == (2, '', f'flexsim shape: {message}\n')
+
+
+def test_delays_that_raise_an_acceleration_beyond_its_limit_have_a_note(capsys, tmp_path):
+    # a mode whose frequency triples with the waist: its delays shrink during the move
+    axis = np.linspace(0.0, 0.6, 21)
+    table = ModeTable((0,), (axis,), np.geomspace(1.5, 4.5, 21)[:, None], np.full((21, 1), 0.01))
+    design = tmp_path / 'by_pose.json'
+    stages = tuple(stages_of(table, 'zv'))
+    write_shaper(design, ShaperSpecification('zv', table=table, stages=stages), 'two', JOINTS)
+    move = write(tmp_path / 'move.csv', ('time', *JOINTS), np.column_stack([TIMES, positions()]))
+    text = frs.robots()['two_link'].read_text('utf-8')
+    for limit in (2.6, 9.0):
+        robot = tmp_path / 'robot.urdf'
+        robot.write_text(text.replace('velocity="3"', f'velocity="3" acceleration="{limit}"', 1))
+        code, out, _ = shape_outcome(
+            capsys, robot, '--design', design, '--apply', move, '--force', '--json'
+        )
+        assert code == 0
+        waist = read(tmp_path / 'move_shaped.csv')[1][:, 1]
+        found, before = (
+            np.abs(np.diff(row, 2)).max() / 0.01**2 for row in (waist, positions()[:, 0])
+        )
+        assert before < 2.6 < found < 9.0
+        slower = 1 - np.sqrt(2.6 / found)
+        notes = json.loads(out)['notes']
+        assert notes == [
+            f'shaped, "waist" accelerates at {found:.4g}, above its limit of 2.6 rad/s2: play '
+            f'the trajectory {slower:.0%} slower'
+        ] * (limit == 2.6)

@@ -127,6 +127,59 @@ def test_leaps_become_moves_no_faster_than_the_urdf_allows(arm, by_pose):
     assert stream.limited > 0 and stream.is_settled
 
 
+@pytest.mark.parametrize('kind', ['none', 'zvd'])
+@pytest.mark.parametrize('seed', range(6))
+def test_set_points_keep_limits_of_velocity_and_acceleration_and_pass_no_goal(seed, kind):
+    rng = np.random.default_rng(seed)
+    builder, limits = frs.ArmBuilder(), []
+    for number, name in enumerate(NAMES):
+        builder.add_rigid(f'link_{name}', mass=1.0, centre=(0.1, 0, 0))
+        limits.append(
+            {
+                'velocity': rng.uniform(0.3, 2.0),
+                'acceleration': rng.uniform(0.5, 8.0),
+                'deceleration': rng.uniform(0.5, 8.0),
+            }
+        )
+        parent = f'link_{NAMES[0]}' if number else 'base'
+        builder.add_joint(name, parent=parent, child=f'link_{name}', axis='z', **limits[-1])
+    stream = SetPointStream(NAMES, PERIOD, design_for_modes(kind, [FREQUENCY]), builder.build())
+    # a source that leaps, pauses, and wanders
+    goals, source, place = [np.zeros(2)], {0: [(0.0, [0.0, 0.0])]}, np.zeros(2)
+    for k in np.unique(rng.integers(1, 800, 120)).tolist():
+        place = rng.uniform(-1, 1, 2) if rng.random() < 0.2 else place + rng.normal(size=2) * 0.02
+        goals.append(place)
+        source[k] = [(k * PERIOD, place)]
+    out = run(stream, source, 2500)
+    velocities = np.diff(out, axis=0, prepend=out[:1]) / PERIOD
+    changes = np.diff(velocities, axis=0) / PERIOD
+    is_braking = np.abs(velocities[1:]) < np.abs(velocities[:-1])
+    for j, limit in enumerate(limits):
+        assert np.abs(velocities[:, j]).max() <= limit['velocity'] * (1 + 1e-9)
+        least, most = sorted((limit['acceleration'], limit['deceleration']))
+        assert np.abs(changes[:, j]).max() <= most * (1 + 1e-6)
+        if kind == 'none':
+            for is_one, key in ((is_braking, 'deceleration'), (~is_braking, 'acceleration')):
+                assert np.abs(changes[is_one[:, j], j]).max() <= limit[key] * (1 + 1e-6)
+            assert np.abs(changes[:, j]).max() >= 0.99 * least  # the limits act
+        column = np.array(goals)[:, j]
+        assert column.min() - 1e-12 <= out[:, j].min() and out[:, j].max() <= column.max() + 1e-12
+    assert stream.is_settled and (out[-1] == goals[-1]).all()
+
+
+@pytest.mark.parametrize('acceleration, deceleration', [(2.0, 2.0), (1.0, 4.0), (6.0, 1.5)])
+def test_a_leap_takes_the_time_of_the_fastest_move_within_the_limits(acceleration, deceleration):
+    limits = {'velocity': 1.0, 'acceleration': acceleration, 'deceleration': deceleration}
+    builder = frs.ArmBuilder().add_rigid('link', mass=1.0, centre=(0.1, 0, 0))
+    builder.add_joint('a', parent='base', child='link', axis='z', **limits)
+    stream = SetPointStream(['a'], PERIOD, ShaperSpecification('none'), builder.build())
+    distance, ramps = 1.7, 1 / acceleration + 1 / deceleration
+    out = run(stream, {0: [(0.0, [0.0])], 1: [(0.01, [distance])]}, 600)[:, 0]
+    taken = PERIOD * (np.argmax(out == distance) - 1)
+    # 1.7 rad at 1 rad/s, and half of both ramps
+    assert taken == pytest.approx(distance + ramps / 2, abs=3 * PERIOD)
+
+
 @pytest.mark.parametrize('seed', range(3))
 def test_another_shaper_at_any_instant_makes_no_jump(arm, by_pose, seed):
     rng = np.random.default_rng(seed)
