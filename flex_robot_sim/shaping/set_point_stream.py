@@ -227,16 +227,15 @@ class _StreamReference:
                 np.abs(self.goal - self.position) <= max_change
             )
         else:
-            change = step * self._within_accelerations(change / step, step)
+            change = step * self._stoppable(change / step, step, *self._accelerations)
             is_reached = np.abs(self.goal - self.position - change) <= ARRIVAL_SPEED * step
         previous = self.position.copy()
         self.position[:] = np.where(is_reached, self.goal, self.position + change)
         self.velocity[:] = (self.position - previous) / step
         self._time = time
 
-    def _within_accelerations(self, velocity, step):
+    def _stoppable(self, velocity, step, up, down):
         """Velocity (n,) within limits of acceleration that permits a stop at the goal."""
-        up, down = self._accelerations
         fastest = stopping_velocity(np.abs(self.goal - self.position), down, step)
         wanted = np.clip(velocity, -fastest, fastest)
         return limited_velocity(wanted, self.velocity, up, down, step)
