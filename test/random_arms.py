@@ -101,7 +101,7 @@ def every_feature(damping=False):
             _origin([0.3, 0.0, 0.3], [0.5, 0.0, 0.0]) + '<axis xyz="1 0 0"/>' + limit,
         ),
         joint('tool_mount', 'fixed', 'tool_holder', 'tool', _origin([0.1, 0.2, 0.3], [1, 2, 3])),
-        '<flexibility>'
+        '<flexibility mimic="held">'
         + ''.join(text for _, text in beams)
         .replace('segments="2"', 'segments="3"')
         .replace('stretch="0"', 'stretch="1"', 1)

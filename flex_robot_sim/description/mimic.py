@@ -67,11 +67,12 @@ def with_mimics(document: Document, joints: Mapping[str, Joint], choice: str) ->
             pass
         elif choice == MOVING and leader.moves:
             joint = replace(joint, lower=-np.inf, upper=np.inf)
+        elif choice == MOVING:
+            joint = _held_with_warning(
+                document, joint, '', f'Remove <mimic>, or let "{leader.name}" move'
+            )
         else:
-            remedy = f'Write mimic="{MOVING}" in <flexibility> if it is to follow'
-            if choice == MOVING:
-                remedy = f'Remove <mimic>, or let "{leader.name}" move'
-            joint = _held(document, joint, '', remedy)
+            joint = replace(joint, held_at=joint.mimic_offset)
         changed[name] = joint
     return changed
 
@@ -83,14 +84,14 @@ def hold_massless_mimics(
     massless = massless_joints(links, joints)
     remedy = 'Give the links that it moves an <inertial> if it is to move'
     return [
-        _held(document, joint, ', because it moves nothing that has mass', remedy)
+        _held_with_warning(document, joint, ', because it moves nothing that has mass', remedy)
         if joint.mimics is not None and joint.moves and joint.name in massless
         else joint
         for joint in joints
     ]
 
 
-def _held(document, joint, reason, remedy):
+def _held_with_warning(document, joint, reason, remedy):
     document.warn(
         joint.line,
         f'joint "{joint.name}" mimics "{joint.mimics}" and is held at '

@@ -166,6 +166,7 @@ def _joint(joint):
         'child': joint.child,
         'moves': joint.moves,
         'axis': [float(value) for value in joint.axis],
+        'mimics': joint.mimics,
         'held_at': joint.held_at,
         **{
             name: _number(getattr(joint, name))
@@ -232,6 +233,8 @@ def _branch(joint, link):
         motion += f', held at {joint["held_at"]:g}'
     if joint['moves']:
         motion += f' {_axis(joint["axis"])}'
+        if joint['mimics']:
+            motion += f', mimics {joint["mimics"]}'
     if joint['stiffness']:
         kind = JOINT_TYPES[joint['kind']]
         motion += f', stiffness {joint["stiffness"]:g} {kind.effort_unit}/{kind.unit}'

@@ -124,8 +124,8 @@ URDF = {
         },
     ),
     'mimic': Element(
-        'position = multiplier * position of the other joint + offset, if `mimic="moving"` in '
-        '`<flexibility>`; otherwise the joint is held at `offset`, with a warning',
+        'position = multiplier * position of the other joint + offset; with `mimic="held"` in '
+        '`<flexibility>` the joint is held at `offset`',
         {
             'joint': name('joint to follow'),
             'multiplier': number('', 1.0, 'position over that of the other joint'),

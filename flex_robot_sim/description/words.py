@@ -114,10 +114,10 @@ FLEXIBILITY = {
             'mimic': Attribute(
                 'choice',
                 '',
-                'held',
-                'joints with `<mimic>` are `held` at their offset, or are `moving` in proportion '
-                'to the joint that they mimic',
-                choices=('held', 'moving'),
+                'moving',
+                'joints with `<mimic>` are `moving` in proportion to the joint that they mimic, '
+                'or are `held` at their offset',
+                choices=('moving', 'held'),
             )
         },
         ('link', 'joint'),

@@ -187,20 +187,18 @@ def test_several_children_attach_anywhere_along_a_flexible_link():
     assert stations == pytest.approx([0, 0.4, 1])
 
 
-def test_a_mimic_joint_is_fixed_at_its_offset_with_a_warning():
+def test_a_mimic_joint_is_held_at_its_offset_on_request():
     finger = joint(
         'finger',
         parent='arm',
         child='tip',
         inside='<axis xyz="0 0 1"/><mimic joint="hinge" offset="0.2"/>',
     )
-    description = read_description(robot(link(), joint(), link('tip'), finger))
+    held = '<flexibility mimic="held"/>'
+    description = read_description(robot(link(), joint(), link('tip'), finger, held))
     assert description.joint('finger').held_at == 0.2
     assert description.joint_names == ['hinge']
-    assert description.warnings == (
-        '<text>:6: joint "finger" mimics "hinge" and is held at 0.2. Write mimic="moving" in '
-        '<flexibility> if it is to follow.',
-    )
+    assert description.warnings == ()
 
 
 def test_a_moving_mimic_joint_follows_without_its_limits():
@@ -231,7 +229,7 @@ def test_a_mimic_joint_that_cannot_move_is_held_with_a_warning():
 def gripper(inside, tip=None):
     """Return a robot whose joint "finger", in line 6, moves if it is a mimic joint."""
     finger = joint('finger', parent='arm', child='tip', inside=f'<axis xyz="0 0 1"/>{inside}')
-    return robot(link(), joint(), tip or link('tip'), finger, '<flexibility mimic="moving"/>')
+    return robot(link(), joint(), tip or link('tip'), finger)
 
 
 def test_frames_without_inertia_on_fixed_joints_cause_no_warning():
@@ -274,7 +272,7 @@ def test_another_parser_reads_the_same_links_joints_and_inertias(name):
         assert mine.position == pytest.approx(xyz)
         turn = Rotation.from_euler('xyz', rpy or [0, 0, 0]).as_matrix()
         assert mine.rotation == pytest.approx(turn, abs=1e-14)
-        if theirs.limit and theirs.type != 'continuous':
+        if theirs.limit and theirs.type != 'continuous' and not mine.mimics:
             assert (mine.lower, mine.upper, mine.effort) == pytest.approx(
                 (theirs.limit.lower, theirs.limit.upper, theirs.limit.effort)
             )

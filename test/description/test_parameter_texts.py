@@ -39,6 +39,7 @@ def test_check_prints_oblique_axes_and_held_joints(tmp_path, capsys):
             joint(inside=AXIS),
             link('hand', 0.5, '0 0 0', (1e-3, 1e-3, 1e-3)),
             joint('grip', 'continuous', 'arm', 'hand', mimic),
+            '<flexibility mimic="held"/>',
         )
     )
     assert main(['check', str(path)]) == 0

@@ -186,9 +186,10 @@ def test_a_loop_that_cannot_close_is_reported_with_its_gap():
     line = far[: far.index('<constraint name')].count('\n') + 1
     with pytest.raises(frs.DescriptionError) as caught:
         frs.Simulation(frs.load(far))
+    # the links in a line
     assert str(caught.value).startswith(
         f'<text>:{line}: constraint "coupler_end" does not close: 0.1 m are left, with '
-        'coupler_joint, rocker_joint free to move. '  # both in line
+        'coupler_joint, rocker_joint free to move. '
     )
 
 

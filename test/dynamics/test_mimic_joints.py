@@ -14,7 +14,6 @@ from random_arms import every_feature, random_state
 import flex_robot_sim as frs
 from flex_robot_sim.simulation import queries
 
-MOVING = flexibility().replace('<flexibility', '<flexibility mimic="moving"')
 Z = '<axis xyz="0 0 1"/>'
 PUBLIC = {
     'Panda': 'panda_description/urdf/panda.urdf',
@@ -29,18 +28,11 @@ def mimic(leader, ratio=1.0, offset=0.0):
     return f'{Z}<mimic joint="{leader}" multiplier="{ratio!r}" offset="{offset!r}"/>'
 
 
-def geared_pair(ratio, inertia=(0.02, 0.5), more=MOVING, offset=0.0):
+def geared_pair(ratio, inertia=(0.02, 0.5), more='', offset=0.0):
     """Return two links on the base, of which the second mimics the first."""
     links = [link(name, 1.0, '0 0 0', (J, J, J)) for name, J in zip(('arm', 'wheel'), inertia)]
     follower = joint('follower', child='wheel', inside=mimic('hinge', ratio, offset))
     return robot(*links, joint(), follower, more)
-
-
-def moving(text):
-    """Return a robot whose mimic joints move, as text."""
-    if '<flexibility>' in text:
-        return text.replace('<flexibility>', '<flexibility mimic="moving">')
-    return text.replace('</robot>', f'{MOVING}</robot>')
 
 
 def gaps(arm, q):
@@ -71,8 +63,8 @@ def test_the_leader_feels_the_square_of_the_ratio(ratio):
 
 
 def test_a_follower_of_a_flexible_joint_follows_its_link_side():
-    gear = '<joint name="hinge" stiffness="80" rotor_inertia="0.1"/></flexibility>'
-    text = geared_pair(2.0, more=MOVING.replace('</flexibility>', gear))
+    gear = '<joint name="hinge" stiffness="80" rotor_inertia="0.1"/>'
+    text = geared_pair(2.0, more=flexibility(gear))
     simulation = frs.Simulation(frs.load(text))
     J, rotor, k = 0.02 + 4 * 0.5, 0.1, 80.0
     simulation.effort = [1.0, 0.0]
@@ -95,7 +87,7 @@ def test_a_chain_of_mimic_joints_in_any_order_follows_its_first_joint():
     for k in range(3):
         inside = mimic(leaders[k], ratios[k], offsets[k])
         parts.append(joint(f'joint_{k}', parent=parents[k], child=f'link_{k}', inside=inside))
-    arm = frs.load(robot(*parts, MOVING))
+    arm = frs.load(robot(*parts))
     simulation = frs.Simulation(arm)
     assert np.abs(gaps(arm, simulation.q)).max() < 1e-15
     simulation.set_state([0.4, 9.0, 9.0, 9.0], [1.5, 0.0, 0.0, 0.0])
@@ -111,7 +103,7 @@ def held_and_moving(text):
     free, _, end = text.partition('<mimic')
     while end:
         free, _, end = (free + end.partition('/>')[2]).partition('<mimic')
-    return frs.load(moving(text)), frs.load(free)
+    return frs.load(text.replace(' mimic="held"', '')), frs.load(free)
 
 
 @pytest.mark.slow
@@ -134,7 +126,7 @@ def test_accelerations_are_those_of_the_tree_with_the_leader_put_in(seed):
 @pytest.mark.slow
 @pytest.mark.parametrize('step', [1e-4, 1e-3, 5e-3])
 def test_energy_never_rises_and_the_follower_never_departs(step):
-    arm = frs.load(moving(every_feature(damping=step > 1e-3)))
+    arm = frs.load(every_feature(damping=step > 1e-3).replace(' mimic="held"', ''))
     simulation = frs.Simulation(arm, frs.SimulationSettings(time_step=step))
     simulation.set_state(*random_state(arm, 3))
     start = last = sum(simulation.energy()[:3])
@@ -151,7 +143,7 @@ def test_energy_never_rises_and_the_follower_never_departs(step):
 def test_a_public_robot_accelerates_as_pinocchio_says(name):
     pin = pytest.importorskip('pinocchio')
     text = public_robot(PUBLIC[name]).read_text('utf-8')
-    arm = frs.load(moving(text))
+    arm = frs.load(text)
     model = pin.buildModelFromXML(text, mimic=True)
     data, rng = model.createData(), np.random.default_rng(4)
     followers = {one.name: one for one in arm.description.joints if one.moves and one.mimics}
@@ -191,7 +183,7 @@ def moving_joints(arm):
 
 @pytest.mark.slow
 def test_fingers_of_a_public_robot_follow_over_a_long_motion():
-    arm = frs.load(moving(public_robot(PUBLIC['Panda']).read_text('utf-8')))
+    arm = frs.load(public_robot(PUBLIC['Panda']))
     simulation = frs.Simulation(arm)
     for k in range(10):
         simulation.effort[arm.idx_q['panda_finger_joint1']] = 5.0 * (-1) ** k
