@@ -6,6 +6,7 @@ from dataclasses import replace
 from flex_robot_sim.description import TEXT_SOURCE, read_text
 from flex_robot_sim.description.document import Document
 from flex_robot_sim.description.flexibility import add_flexibility
+from flex_robot_sim.description.multi_dof_joint import split_joints
 from flex_robot_sim.description.robot import RobotDescription
 from flex_robot_sim.description.urdf import read_robot
 from flex_robot_sim.util.exceptions import DescriptionError, SettingError
@@ -35,6 +36,7 @@ def expect_valid_parts(text: str) -> None:
     document = Document(TEXT_SOURCE, text.encode())
     try:
         _, links, joints, _, flexibility = read_robot(document)
+        joints = split_joints(document, flexibility, links, joints)
         add_flexibility(document, flexibility, links, joints)
     except DescriptionError as error:
         raise SettingError(_about_arguments(error)) from None

@@ -24,6 +24,8 @@ _LOWER_BOUNDS = {
     **dict.fromkeys(('acceleration', 'deceleration', 'jerk'), {'above': 0.0}),
 }
 _FRICTION = {'damping': 'viscous_friction', 'friction': 'coulomb_friction'}
+DEFAULT_AXIS = 'z'
+MULTI_DOF = FLEXIBILITY['joint'].attributes['type'].choices
 _IN_FLEXIBILITY = (
     'static_friction',
     'stribeck_rate',
@@ -44,6 +46,7 @@ def joint_elements(
     rpy: ArrayLike,
     limits: Mapping[str, Any],
     friction: Mapping[str, Any],
+    mimic: Mapping[str, Any],
 ) -> tuple[Element, dict[str, str]]:
     """
     Return the <joint>, and attributes of that in <flexibility>, of `ArmBuilder.add_joint`.
@@ -51,9 +54,15 @@ def joint_elements(
     :param xyz: position, as text.
     :param limits: lower, upper, effort, velocity, acceleration, deceleration, jerk.
     :param friction: viscous_friction and other arguments about friction and spring.
+    :param mimic: mimic, multiplier and offset, as `ArmBuilder.add_joint` takes them.
     """
     owner = f'joint "{name}"'
-    expect_one_of(owner, 'type', kind, URDF['joint'].attributes['type'].choices)
+    kinds = *URDF['joint'].attributes['type'].choices, *MULTI_DOF
+    expect_one_of(owner, 'type', kind, kinds)
+    if kind in MULTI_DOF:
+        return _multi_dof_elements(
+            (name, parent, child, kind), (xyz, rpy), {**limits, **friction}, axis, mimic
+        )
     flexible = attribute_texts(
         owner, FLEXIBILITY['joint'], {word: friction[word] for word in _IN_FLEXIBILITY}
     )
@@ -80,10 +89,30 @@ def joint_elements(
         add_element(
             joint, 'axis', xyz=attribute_text(owner, 'axis', axis, URDF['axis'].attributes['xyz'])
         )
-    for tag, attributes in (('limit', limit), ('dynamics', dynamics)):
+    followed = _mimic(owner, mimic)
+    for tag, attributes in (('limit', limit), ('dynamics', dynamics), ('mimic', followed)):
         if attributes:
             add_element(joint, tag, **attributes)
     return joint, flexible
+
+
+def _multi_dof_elements(names, pose, values, axis, mimic):
+    """Return the elements of a universal or spherical joint, which is fixed in the URDF."""
+    name, parent, child, kind = names
+    owner, (xyz, rpy) = f'joint "{name}"', pose
+    words = FLEXIBILITY['joint']
+    given = {word: value for word, value in values.items() if value is not None}
+    unknown = [word for word in given if word not in words.attributes]
+    unknown += [word for word in mimic if mimic[word] is not None]
+    if not isinstance(axis, str) or axis != DEFAULT_AXIS:
+        unknown.append('axis')
+    if unknown:
+        raise SettingError(f'{owner} is {kind}, so it has no {unknown[0]}: leave it out')
+    joint = Element('joint', name=name, type='fixed')
+    add_origin(joint, xyz, attribute_text(owner, 'rpy', rpy, URDF['origin'].attributes['rpy']))
+    add_element(joint, 'parent', link=parent)
+    add_element(joint, 'child', link=child)
+    return joint, attribute_texts(owner, words, {'type': kind, **given})
 
 
 def _limits(owner, kind, limits):
@@ -106,3 +135,14 @@ def _limits(owner, kind, limits):
         kind = 'continuous'
     # other tools need both
     return kind, limits and {'effort': _NO_LIMIT, 'velocity': _NO_LIMIT, **limits}
+
+
+def _mimic(owner, mimic):
+    """Return the attributes of <mimic>, or none."""
+    leader, *others = (mimic[name] for name in ('mimic', 'multiplier', 'offset'))
+    if leader is None:
+        if any(value is not None for value in others):
+            raise SettingError(f'{owner} has a multiplier or an offset: give mimic, its leader')
+        return {}
+    values = {'joint': leader, 'multiplier': mimic['multiplier'], 'offset': mimic['offset']}
+    return attribute_texts(owner, URDF['mimic'], values, {'joint': 'mimic'})

@@ -66,7 +66,7 @@ def flexible_element(
 
 
 def renamed(element: Element, prefix: str) -> Element:
-    """Return a copy of a link or a joint, with a prefix to its name, its links and its IMUs."""
+    """Return a copy of an element, with a prefix to its name and those that it refers to."""
     copied = deepcopy(element)
     copied.set('name', f'{prefix}{element.attrib["name"]}')
     for tag in ('parent', 'child'):
@@ -74,6 +74,8 @@ def renamed(element: Element, prefix: str) -> Element:
             link.set('link', f'{prefix}{link.attrib["link"]}')
     for imu in copied.findall('imu'):
         imu.set('name', f'{prefix}{imu.attrib["name"]}')
+    for mimic in copied.findall('mimic'):
+        mimic.set('joint', f'{prefix}{mimic.attrib["joint"]}')
     return copied
 
 

@@ -209,13 +209,20 @@ class ArmBuilder(SensorBuilder, ConstraintBuilder):
         creep_rate: float | None = None,
         spring_stiffness: float | None = None,
         spring_reference: float | None = None,
+        mimic: str | None = None,
+        multiplier: float | None = None,
+        offset: float | None = None,
     ) -> ArmBuilder:
         """
-        Connect two links by a joint with a motor. Its frame is that of the child at zero.
+        Connect two links by a joint. Its frame is that of the child at zero.
+
+        Joints have a motor, except for mimic, universal and spherical ones.
 
         :param name: of the joint.
         :param parent, child: names of links of this arm.
-        :param type: 'revolute', 'prismatic', 'continuous' or 'fixed'.
+        :param type: 'revolute', 'prismatic', 'continuous' or 'fixed'; or 'universal' about the
+            axes x and y of the joint frame, or 'spherical' about x, y and z, with the coordinates
+            `<name>_x`, `<name>_y` and `<name>_z`.
         :param axis: direction of the motion in the joint frame: 'x', '-y', ... or (3,).
         :param xyz, rpy: pose of the joint in the frame of the parent, (3,) [m] and (3,) [rad];
             default of xyz: the end of a flexible parent, the origin of a rigid one.
@@ -233,6 +240,8 @@ class ArmBuilder(SensorBuilder, ConstraintBuilder):
         :param creep_rate: at which dry friction reaches its level; it sticks if 0 [rad/s or m/s].
         :param spring_stiffness: of a spring across the joint [N m/rad or N/m].
         :param spring_reference: joint position without spring force [rad or m].
+        :param mimic: name of the joint that this one follows: its position is `multiplier` times
+            that of this joint, plus `offset` [rad or m]; default: 1 and 0.
 
         Example::
 
@@ -268,7 +277,10 @@ class ArmBuilder(SensorBuilder, ConstraintBuilder):
                 'spring_stiffness': spring_stiffness,
                 'spring_reference': spring_reference,
             },
+            {'mimic': mimic, 'multiplier': multiplier, 'offset': offset},
         )
+        if mimic is not None:
+            expect_one_of(f'joint "{name}"', 'mimic', mimic, self._joints)
         self._keep_joint(name, joint, gear)
         return self
 

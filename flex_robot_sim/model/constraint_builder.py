@@ -46,6 +46,10 @@ class ConstraintBuilder:
         child_rpy: ArrayLike = ZERO,
         child_axis: str | ArrayLike | None = None,
         length: float | None = None,
+        stiffness: float | None = None,
+        damping: float | None = None,
+        rotational_stiffness: float | None = None,
+        rotational_damping: float | None = None,
     ) -> Builder:
         """
         Close a loop: connect two links, in addition to the joints.
@@ -63,6 +67,10 @@ class ConstraintBuilder:
         :param child_axis: direction in the frame on the child: along the other axis if
             revolute, normal to it if universal.
         :param length: of a distance [m].
+        :param stiffness: of springs along the conditions in translation [N/m]; default: rigid.
+        :param damping: parallel to it [N s/m].
+        :param rotational_stiffness: the same in rotation [N m/rad]; default: rigid.
+        :param rotational_damping: parallel to it [N m s/rad].
 
         Example::
 
@@ -98,6 +106,18 @@ class ConstraintBuilder:
                 direction = URDF[f'{role}_axis'].attributes['xyz']
                 text = attribute_text(owner, f'{role}_axis', axis, direction)
                 add_element(element, f'{role}_axis', xyz=text)
+        springs = attribute_texts(
+            owner,
+            URDF['compliance'],
+            {
+                'stiffness': stiffness,
+                'damping': damping,
+                'rotational_stiffness': rotational_stiffness,
+                'rotational_damping': rotational_damping,
+            },
+        )
+        if springs:
+            add_element(element, 'compliance', **springs)
         links = dict.fromkeys((parent, child))
         expect_valid_parts(
             robot_text(

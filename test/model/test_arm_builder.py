@@ -440,15 +440,23 @@ def test_calls_reach_all_words_of_flexibility():
         builder.add_flex_sensor(f'beam_{k}', 'root', start=0, end=0.1, plane='xy')
         builder.add_imu(f'beam_{k}', f'imu_{k}', accelerometer_range=9, gyroscope_range=9, bits=8)
         builder.add_encoder(f'joint_{k}', resolution=0.1)
+    builder.add_rigid('rod', mass=1, inertia=(1, 1, 1)).add_joint(
+        'wrist',
+        parent='beam_1',
+        child='rod',
+        type='spherical',
+        lower=-1,
+        upper=1,
+        viscous_friction=1,
+        coulomb_friction=1,
+    )
     flexibility_element = Document('text', builder.to_urdf().encode()).root.find('flexibility')
     written: dict = {}
     for element in flexibility_element.iter('*'):
         written.setdefault(element.tag, set()).update(element.attrib)
     known = {tag: set(row.attributes) for tag, row in FLEXIBILITY.items()}
-    # mimic joints and joints with several axes are only in URDFs
+    # mimic joints move
     assert known.pop('flexibility') == {'mimic'} and not written.pop('flexibility')
-    several = {'type', 'lower', 'upper', 'viscous_friction', 'coulomb_friction'}
-    assert written.pop('joint') == known.pop('joint') - several
     assert written == known
 
 

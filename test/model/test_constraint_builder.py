@@ -49,6 +49,15 @@ def test_a_loop_from_code_is_that_of_the_urdf():
     assert np.array_equal(again.arrays.constraint_point, arm.arrays.constraint_point)
 
 
+def test_springs_from_code_are_those_of_the_urdf():
+    springs = {'stiffness': 3e4, 'damping': 20, 'rotational_stiffness': 9, 'rotational_damping': 1}
+    arm = closed(four_bar(), **springs).build()
+    assert arm.arrays.constraint_stiffness.tolist() == [3e4] * 3 + [9.0] * 2
+    assert arm.arrays.constraint_damping.tolist() == [20.0] * 3 + [1.0] * 2
+    again = frs.load(closed(four_bar(), **springs).to_urdf())
+    assert np.array_equal(again.arrays.constraint_stiffness, arm.arrays.constraint_stiffness)
+
+
 def test_an_attached_arm_keeps_its_loops():
     row = frs.ArmBuilder('row')
     for k in range(2):

@@ -1,0 +1,103 @@
+"""Mimic, universal and spherical joints from code: those of the URDF of the same arm."""
+
+import numpy as np
+import pytest
+from arms import flexibility, joint, link, robot
+from refusals import refusal
+
+import flex_robot_sim as frs
+from flex_robot_sim.util.exceptions import SettingError
+
+INERTIA = (1e-3, 1 / 6, 1 / 6)
+RANGE = {'lower': -1.0, 'upper': 1.2, 'viscous_friction': 0.02}
+
+
+def hand(**wrist):
+    """Return a builder of an arm, a hand on a ball joint, and a finger that mimics the arm."""
+    builder = frs.ArmBuilder('robot')
+    for name in ('arm', 'hand', 'finger'):
+        builder.add_rigid(name, mass=2.0, centre=(0.5, 0, 0), inertia=INERTIA)
+    builder.add_joint('hinge', parent='base', child='arm', axis='z', type='continuous')
+    builder.add_joint(
+        'wrist', **{'parent': 'arm', 'child': 'hand', 'type': 'spherical', **RANGE, **wrist}
+    )
+    return builder.add_joint(
+        'grip',
+        parent='hand',
+        child='finger',
+        type='continuous',
+        mimic='hinge',
+        multiplier=-2.0,
+        offset=0.3,
+    )
+
+
+def by_hand():
+    links = [link(name, inertia=INERTIA) for name in ('arm', 'hand', 'finger')]
+    follow = '<axis xyz="0 0 1"/><mimic joint="hinge" multiplier="-2" offset="0.3"/>'
+    return robot(
+        *links,
+        joint(),
+        joint('wrist', 'fixed', 'arm', 'hand', ''),
+        joint('grip', 'continuous', 'hand', 'finger', follow),
+        flexibility(
+            '<joint name="wrist" type="spherical" lower="-1" upper="1.2" viscous_friction="0.02"/>'
+        ),
+    )
+
+
+def test_they_move_as_those_of_the_urdf():
+    arms = hand().build(), frs.load(hand().to_urdf()), frs.load(by_hand())
+    q, v = np.array([0.4, 0.2, -0.3, 0.5, -0.5]), np.array([1.0, 2.0, -1.0, 0.5, -2.0])
+    accelerations = []
+    for arm in arms:
+        names = 'hinge', 'wrist_x', 'wrist_y', 'wrist_z', 'grip'
+        assert arm.joint_names == names and arm.description.actuated_joint_names == ['hinge']
+        assert arm.arrays.upper[1:4].tolist() == [1.2] * 3
+        accelerations.append(frs.forward_dynamics(arm, q, v))
+    for other in accelerations[1:]:
+        assert other == pytest.approx(accelerations[0], rel=1e-12)
+
+
+def test_an_attached_arm_keeps_them():
+    row = frs.ArmBuilder('row')
+    for k in range(2):
+        row.attach(hand(), parent='base', xyz=(0, k, 0), prefix=f'{k}_')
+    arm = row.build()
+    assert [joint.mimics for joint in arm.description.joints if joint.mimics] == [
+        '0_hinge',
+        '1_hinge',
+    ]
+    assert {'0_wrist_x', '1_wrist_z'} <= {*arm.joint_names}
+
+
+MISTAKES = {
+    ('effort', 3.0): 'joint "wrist" is spherical, so it has no effort: leave it out',
+    ('axis', 'x'): 'joint "wrist" is spherical, so it has no axis: leave it out',
+    ('mimic', 'hinge'): 'joint "wrist" is spherical, so it has no mimic: leave it out',
+    ('type', 'ball'): 'type = \'ball\' of joint "wrist" is unknown. Known: revolute, continuous, '
+    'prismatic, fixed, universal, spherical',
+    ('lower', 2.0): 'the range of joint "wrist" is not complete. Give lower and upper [rad], '
+    'lower below upper',
+}
+
+
+@pytest.mark.parametrize('mistake', MISTAKES)
+def test_a_mistake_is_one_line_about_the_argument(mistake):
+    argument, value = mistake
+    line = refusal(SettingError, hand, **{argument: value})
+    assert line.rstrip('.') == MISTAKES[mistake]
+
+
+def test_a_mimic_joint_has_a_leader_and_no_gear():
+    builder = hand().add_rigid('tip', mass=1.0)
+    place = {'name': 'bend', 'parent': 'finger', 'child': 'tip'}
+    assert refusal(SettingError, builder.add_joint, **place, mimic='hinges') == (
+        'mimic = \'hinges\' of joint "bend" is unknown. Did you mean "hinge"?'
+    )
+    assert refusal(SettingError, builder.add_joint, **place, offset=0.1) == (
+        'joint "bend" has a multiplier or an offset: give mimic, its leader'
+    )
+    assert 'mimics "hinge", so it has no motor and no gear' in refusal(
+        SettingError, builder.add_gear, 'grip', rotor_inertia=1e-4
+    )
