@@ -696,7 +696,9 @@ MISTAKES = {
         'shoulder', **TO_TOOL
     ),
     'type = \'hinge\' of joint "x" is unknown. Known: revolute, '
-    'continuous, prismatic, fixed': lambda b: b.add_joint('x', **TO_TOOL, type='hinge'),
+    'continuous, prismatic, fixed, universal, spherical': lambda b: b.add_joint(
+        'x', **TO_TOOL, type='hinge'
+    ),
     'axis = (0, 0, 0) of joint "x" must be a direction other than zero': lambda b: b.add_joint(
         'x', **TO_TOOL, axis=(0, 0, 0)
     ),
