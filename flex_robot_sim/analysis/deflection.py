@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -61,6 +61,8 @@ def _tips(arm, link, q, has_turn):
     """Return translations (k, 3) and, with `has_turn`, rotations (k, 3, 3) at states (k, n)."""
     if link not in arm.tips:
         raise SettingError(f'no flexible link "{link}". Known: {", ".join(arm.tips)}')
+    if arm.description.beam(link).axis is not None:
+        return _spatial_tips(arm, link, q)
     R, rotations = np.tile(np.eye(3), (len(q), 1, 1)), np.empty((len(q), 3, 3))
     p, length, beams = np.zeros((len(q), 3)), 0.0, arm.beams_of(link)
     for number, (beam, columns) in enumerate(beams, 1):
@@ -77,6 +79,61 @@ def _tips(arm, link, q, has_turn):
             _set_rotations(np.ascontiguousarray(e @ end.turn.T), rotations)
             R = R @ rotations
     return p - [length, 0.0, 0.0], R
+
+
+def _spatial_tips(arm, link, q):
+    """Return the tips of a spatial beam in their undeformed frame."""
+    R, p = np.tile(np.eye(3), (len(q), 1, 1)), np.zeros((len(q), 3))
+    rotations, (home_R, home_p) = np.empty((len(q), 3, 3)), undeformed_tip(arm, link)
+    for beam, columns in arm.beams_of(link):
+        e, end = q[:, columns], beam.at_end
+        move = e @ end.U
+        if arm.coupling == 'shortening':
+            move += 0.5 * np.einsum('ki,kj,ija->ka', e, e, end.Q)
+        p = p + (R @ (end.p + move[:, 3:])[..., None])[..., 0]
+        _set_rotations(np.ascontiguousarray(move[:, :3]), rotations)
+        R = R @ rotations @ end.R
+    return (p - home_p) @ home_R, home_R.T @ R
+
+
+def small_tip_translations(arm: ArmModel, link: str) -> np.ndarray:
+    """Return the matrix (3, n) from coordinates to small translations of a spatial beam's tip."""
+    rows, (tip_R, tip_p) = np.zeros((3, arm.size)), undeformed_tip(arm, link)
+    R, p = np.eye(3), np.zeros(3)
+    for beam, columns in arm.beams_of(link):
+        end = beam.at_end
+        p_end = p + R @ end.p
+        turns, moves = end.U[:, :3] @ R.T, end.U[:, 3:] @ R.T
+        rows[:, columns] = (moves + np.cross(turns, tip_p - p_end)).T
+        R, p = R @ end.R, p_end
+    return tip_R.T @ rows
+
+
+def deflections_of_poses(arms: Sequence[ArmModel], link: str, poses: np.ndarray) -> np.ndarray:
+    """
+    Return deflections (k, 6) of a spatial beam in the undeformed frames of its tips.
+
+    :param arms: of the rows, (k,), or one for all.
+    :param poses: positions from the end of a straight beam and rotation vectors, (k, 6).
+    """
+    rotations, out = np.empty((len(poses), 3, 3)), np.empty((len(poses), 6))
+    _set_rotations(np.ascontiguousarray(poses[:, 3:]), rotations)
+    for k, pose in enumerate(poses):
+        arm = arms[k if len(arms) > 1 else 0]
+        home_R, home_p = undeformed_tip(arm, link)
+        out[k, :3] = (pose[:3] + [arm.length(link), 0.0, 0.0] - home_p) @ home_R
+        rotations[k] = home_R.T @ rotations[k]
+    _set_rotation_vectors(rotations, out[:, 3:])
+    return out
+
+
+def undeformed_tip(arm: ArmModel, link: str) -> tuple[np.ndarray, np.ndarray]:
+    """Rotation (3, 3) and position (3,) [m] of an undeformed tip in the frame of the root."""
+    beam = arm.description.beam(link)
+    if beam.axis is None:
+        return np.eye(3), np.array([arm.length(link), 0.0, 0.0])
+    R, p = beam.section_pose(beam.length)
+    return beam.axes.T @ R, beam.axes.T @ p
 
 
 @compiled

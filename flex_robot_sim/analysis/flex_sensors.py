@@ -75,7 +75,7 @@ def _add_slopes(arm, link, sensor, row):
         ends = np.clip(
             [sensor.start - segment_start, sensor.end - segment_start], 0.0, beam.length
         )
-        slope_at_start, slope_at_end = beam.turn(ends)[:, axis]
+        slope_at_start, slope_at_end = beam.curvature_integral(ends)[:, axis]
         row[columns] += sign * (slope_at_end - slope_at_start) / (sensor.end - sensor.start)
         segment_start += beam.length
 

@@ -123,12 +123,20 @@ def _mount(arm, link, imu):
         return ImuMount(
             imu, link.name, body, arm.arrays, False, R @ imu.rotation, R @ imu.position + p
         )
+    if beam.axis is not None:
+        station = beam.station(imu.position)
+        axes, origin = beam.section_pose(station)
+        return _section_mount(arm, link, imu, station, axes.T, axes.T @ (imu.position - origin))
     offset = beam.axes.T @ imu.position
     station = min(max(float(offset[0]), 0.0), arm.length(link.name))
     offset[0] -= station
+    return _section_mount(arm, link, imu, station, beam.axes.T, offset)
+
+
+def _section_mount(arm, link, imu, station, to_section, offset):
     body, row = section_row(arm, link.name, station)
     arrays = arm.arrays._replace(**{word: np.array([value]) for word, value in row.items()})
-    return ImuMount(imu, link.name, body, arrays, True, beam.axes.T @ imu.rotation, offset)
+    return ImuMount(imu, link.name, body, arrays, True, to_section @ imu.rotation, offset)
 
 
 @compiled

@@ -38,7 +38,8 @@ from flex_robot_sim.dynamics.kinematics import (
 )
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.model.arguments import checked_coordinates, expect_arm, is_known, sized
-from flex_robot_sim.model.arm_model import ArmModel, Frame, Workspace, station_row
+from flex_robot_sim.model.arm_model import ArmModel, Frame, Workspace
+from flex_robot_sim.model.station_rows import station_row, station_size
 from flex_robot_sim.spatial.screws import (
     add_scaled,
     is_finite,
@@ -48,7 +49,17 @@ from flex_robot_sim.spatial.screws import (
 )
 from flex_robot_sim.util.exceptions import SettingError
 
-STATION_ROW = ('station_x', 'station_shape', 'station_slope', 'station_H', 'station_setback')
+STATION_ROW = (
+    'station_x',
+    'station_shape',
+    'station_slope',
+    'station_H',
+    'station_setback',
+    'station_home_R',
+    'station_home_p',
+    'station_U',
+    'station_Q',
+)
 STATION_MOTION = ('station_R', 'station_p', 'K', 'Ve', 'beta')
 
 
@@ -273,9 +284,11 @@ def section_row(arm: ArmModel, link: str, station: float | str) -> tuple[int, di
             f'from its root of 0 to {length:.6g} m'
         )
     segment = min(int(x / segment_length), len(bodies) - 1)
-    size = (*arm.arrays.station_H.shape[1:], arm.arrays.station_setback.shape[1])
     return bodies[segment], _row(
-        arm.beams[bodies[segment]], x - segment * segment_length, size, arm.coupling
+        arm.beams[bodies[segment]],
+        x - segment * segment_length,
+        station_size(arm.arrays),
+        arm.coupling,
     )
 
 

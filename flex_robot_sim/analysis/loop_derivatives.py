@@ -17,12 +17,7 @@ from flex_robot_sim.analysis.constraint_terms import (
 )
 from flex_robot_sim.analysis.loop_forces import constraint_forces
 from flex_robot_sim.analysis.loop_motion import null_space_basis
-from flex_robot_sim.analysis.tangent import (
-    residual_force,
-    set_slopes_of_smooth_forces,
-    with_compliance,
-)
-from flex_robot_sim.analysis.workspace_pool import borrowed
+from flex_robot_sim.analysis.tangent import residual_force, smooth_slopes, with_compliance
 from flex_robot_sim.dynamics.loads import LoadArrays
 from flex_robot_sim.model.arm_model import ArmModel
 
@@ -40,22 +35,7 @@ def loop_derivatives(
 
     The last value is whether no joint sticks or touches a stop; their forces count as constant.
     """
-    M, D, K = np.zeros((3, arm.size, arm.size))
-    with borrowed(arm) as scratch:
-        is_smooth = scratch.call(
-            set_slopes_of_smooth_forces,
-            arm.arrays,
-            loads,
-            scratch.order,
-            q,
-            v,
-            a,
-            scratch.work,
-            scratch.derivative_arrays,
-            M,
-            D,
-            K,
-        )
+    M, D, K, is_smooth = smooth_slopes(arm, loads, q, v, a)
     D, K = with_compliance(arm, q, v, D, K)
     _, W = gaps_and_jacobian(arm, q)
     needed = residual_force(arm, loads, q, v, a)
@@ -70,7 +50,7 @@ def loop_derivatives(
         (S, np.zeros((len(W), S.shape[1]))),
     )
     by_q, by_v, by_effort = (_response(M, basis, forces, rates) for forces, rates in columns)
-    return by_q, by_v, by_effort, bool(is_smooth)
+    return by_q, by_v, by_effort, is_smooth
 
 
 def _response(M, basis, forces, rates):

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from flex_robot_sim.analysis.deflection import deflections_of_poses
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.analysis.jacobians import STATION_MOTION, frame_of, section_row
 from flex_robot_sim.analysis.twists import expect_representation
@@ -52,6 +53,9 @@ class BatchQueries:
         self._query(
             set_deflections_of_rows, [roots, tips, _all_rows(_lengths(arms), count)], [out]
         )
+        for k, link in enumerate(links):
+            if arms[0].description.beam(link).axis is not None:
+                out[:, k] = deflections_of_poses(arms, link, out[:, k])
         return {link: out[:, k].copy() for k, link in enumerate(links)}
 
     @property

@@ -102,7 +102,8 @@ def _outline_section(document, material, link, tag, shapes, values, stations):
     read_children(document, material, ())
     constants = read_attributes(document, material, FLEXIBILITY['material'])
     warn_of_material(document, material, link, constants)
-    sizes = [{k: v for k, v in row.items() if k != 'at'} for row in values]
+    places = ('at', 'twist')
+    sizes = [{k: v for k, v in row.items() if k not in places} for row in values]
     for shape, size in zip(shapes, sizes):
         if tag == 'tube' and size['wall'] > size['outer'] / 2:
             raise document.error(

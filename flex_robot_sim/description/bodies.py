@@ -10,6 +10,7 @@ import numpy as np
 from flex_robot_sim.description.document import Document
 from flex_robot_sim.description.links import Inertial, Joint, Link
 from flex_robot_sim.elastic.section_profile import slender_moments
+from flex_robot_sim.elastic.spatial_shapes import rigid_moments
 
 ROUNDING_TOLERANCE = 1e-6  # rounding in files, relative to the largest moment          [-]
 IDENTIFICATION_TOLERANCE = 0.2  # identification errors, relative to the largest moment      [-]
@@ -240,6 +241,10 @@ def moments_of(inertial: Inertial | None) -> Moments:
 
 def _beam_inertial(beam):
     """Inertial of the undeformed `beam`, as it is simulated."""
+    if beam.axis is not None:
+        mass, first, second = rigid_moments(beam.axis, beam.section_matrices, 0.0)
+        second = second - np.outer(first, first) / mass
+        return Inertial(mass, first / mass, np.trace(second) * np.eye(3) - second)
     mass, (middle, _) = beam.mass_per_length * beam.length, slender_moments(beam.profile)
     across = beam.slender_inertia(mass) * np.array([0, 1, 1])
     moments = beam.section_inertia * beam.length + across

@@ -10,6 +10,7 @@ from flex_robot_sim.description.document import Document, XmlElement
 from flex_robot_sim.description.links import ElasticBeam, Link
 from flex_robot_sim.description.plausibility import is_implausible
 from flex_robot_sim.description.sensors import FlexSensor
+from flex_robot_sim.description.spatial_link import is_spatial, read_spatial_beam
 from flex_robot_sim.description.values import only, read_attributes, read_children
 from flex_robot_sim.description.words import FLEXIBILITY
 from flex_robot_sim.elastic.section import DIRECTIONS, STIFFNESS_OF
@@ -29,13 +30,22 @@ def read_beam(
 ) -> ElasticBeam:
     """Return the ElasticBeam of `link` from its <link> `element` with attributes `values`."""
     children = read_children(document, element, FLEXIBILITY['link'].children)
-    axes, length = _beam_frame(document, element, link, values)
     if link.inertial is None or not link.inertial.mass > 0:
         raise document.error(
             element,
             f'flexible link "{link.name}" has no mass',
             'Give the link an <inertial> with the mass of the whole beam',
         )
+    if is_spatial(children):
+        fields = read_spatial_beam(document, element, values, link, children)
+        return ElasticBeam(
+            **fields,
+            **_read_damping(document, children, link.name),
+            sensors=_read_sensors(
+                document, children['flex_sensor'], link.name, fields['length'], None
+            ),
+        )
+    axes, length = _beam_frame(document, element, link, values)
     section = read_section(document, element, children, link.name)
     discretisation = _read_discretisation(
         document, element, children, link.name, section.stiffness
@@ -143,6 +153,12 @@ def _read_discretisation(document, element, children, link, stiffness):
         read_children(document, chosen, ())
         values = read_attributes(document, chosen, FLEXIBILITY[tag])
     where = element if chosen is None else chosen
+    if tag == 'modes' and values['count'] is not None:
+        raise document.error(
+            where,
+            f'flexible link "{link}" is a straight beam, and its <modes> have a count',
+            'Give the number of shapes by direction, for instance bending_y="2"',
+        )
     if tag == 'elements' and min(stiffness['kGAy'], stiffness['kGAz']) < np.inf:
         raise document.error(
             where,
@@ -191,7 +207,7 @@ def _read_discretisation(document, element, children, link, stiffness):
         )
     return {
         'coordinates': coordinates,
-        'elements': values.get('count', 0),
+        'elements': values['count'] if tag == 'elements' else 0,
         'segments': values['segments'],
         'boundary': values.get('boundary', 'static'),
     }
@@ -232,7 +248,7 @@ def _read_sensors(document, elements, link, length, coordinates):
                 'Give 0 <= from <= to <= length',
             )
         direction = _BENDING_IN[values['plane']]
-        if not coordinates[direction]:
+        if coordinates is not None and not coordinates[direction]:
             raise document.error(
                 element,
                 f'flex sensor "{name}" measures in the plane {values["plane"]}, but '

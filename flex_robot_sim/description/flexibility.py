@@ -245,6 +245,11 @@ def check_station(
         return
     length = link.beam.length
     along, *transverse = link.beam.axes.T @ position
+    if link.beam.axis is not None:
+        nearest = link.beam.station(position)
+        axes, origin = link.beam.section_pose(nearest)
+        along, *transverse = axes.T @ (position - origin)
+        along += nearest
     if not -STATION_TOLERANCE * length <= along <= (1 + STATION_TOLERANCE) * length:
         raise document.error_at(
             line,

@@ -1,14 +1,18 @@
 """Links and joints of a robot: plain values in SI units."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, NamedTuple
 
 import numpy as np
 
 from flex_robot_sim.description.joint_types import JOINT_TYPES, JointType
 from flex_robot_sim.description.sensors import Encoder, FlexSensor, Imu
-from flex_robot_sim.elastic.section import STIFFNESS_OF
+from flex_robot_sim.elastic.axis_curve import AxisCurve
+from flex_robot_sim.elastic.section import STIFFNESS_OF, Section
+from flex_robot_sim.elastic.section_matrices import SectionMatrices, matrices_of_section
 from flex_robot_sim.elastic.section_profile import SectionProfile, slender_moments
+from flex_robot_sim.elastic.spatial_beam import section_frames
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,10 +51,13 @@ class ElasticBeam:
     # factors of EIy, EIz, GJ, EA, kGAy and kGAz at the root, and of the mean mass; None: uniform
     profile: SectionProfile | None = None
     sizes: tuple[tuple[float, float, float], ...] = ()  # share of the length, and `size` there
+    axis: AxisCurve | None = None  # of a spatial beam, whose `coordinates` have one direction
+    matrices: SectionMatrices | None = None  # of its sections; None: by the stiffnesses above
+    twist: tuple[tuple[float, float], ...] = ()  # share of the length, and pretwist there [rad]
 
     def count(self, direction: str) -> int:
         """Number of elastic coordinates of a segment in one direction."""
-        count = self.coordinates[direction]
+        count = self.coordinates.get(direction, 0)
         per_element = 2 if direction.startswith('bending') else 1
         return self.elements * per_element if count == 'all' else count
 
@@ -85,12 +92,38 @@ class ElasticBeam:
         at, y, z = np.array(self.sizes).T
         return float(np.interp(share, at, y)), float(np.interp(share, at, z))
 
+    @property
+    def section(self) -> Section:
+        """Stiffness and mass of the section; a direction without stiffness is rigid."""
+        return Section(
+            self.mass_per_length,
+            self.section_inertia,
+            **{name: np.nan_to_num(getattr(self, name)) for name in STIFFNESS_OF.values()},
+            kGAy=self.kGAy,
+            kGAz=self.kGAz,
+        )
+
+    @cached_property
+    def section_matrices(self) -> SectionMatrices:
+        """Matrices of the sections of a spatial beam."""
+        return self.matrices or matrices_of_section(self.section, self.profile, self.twist)
+
+    def section_pose(self, along: float) -> tuple[np.ndarray, np.ndarray]:
+        """Rotation (3, 3) and position (3,) [m] of a section in the link frame, undeformed."""
+        if self.axis is None:
+            return self.axes, along * self.axes[:, 0]
+        at = np.array([along])
+        R = section_frames(self.axis, self.section_matrices, at)
+        return R[0], self.axis.positions(at)[0]
+
     def slender_inertia(self, mass: float) -> float:
         """Inertia of its thin axis with this mass about its centre, across the beam [kg m2]."""
         return mass * self.length**2 / slender_moments(self.profile)[1]
 
     def station(self, point: np.ndarray) -> float:
         """Distance along the beam [m] of the station nearest to `point` (3,) [m, link frame]."""
+        if self.axis is not None:
+            return self.axis.nearest(point)
         return float(self.axes[:, 0] @ point)
 
 

@@ -173,10 +173,15 @@ def _has_stops(joint):
     return joint.moves and joint.type.needs_limit
 
 
+def _has_straight_beam(link):
+    return link.beam is not None and link.beam.axis is None
+
+
 def _with_stiffness_factor(link, factor):
     beam = link.beam
     scaled = {name: factor * getattr(beam, name) for name in ('EIy', 'EIz', 'EA', 'kGAy', 'kGAz')}
-    return replace(link, beam=replace(beam, **scaled))
+    matrices = beam.matrices and beam.matrices.scaled(stiffness=factor)
+    return replace(link, beam=replace(beam, **scaled, matrices=matrices))
 
 
 def _with_mass(link, mass):
@@ -187,6 +192,7 @@ def _with_mass(link, mass):
         link.beam,
         mass_per_length=share * link.beam.mass_per_length,
         section_inertia=share * link.beam.section_inertia,
+        matrices=link.beam.matrices and link.beam.matrices.scaled(mass=share),
     )
     return replace(
         link, beam=beam, inertial=replace(inertial, mass=mass, inertia=share * inertial.inertia)
@@ -230,7 +236,7 @@ LINK_QUANTITIES = {
     'length': Quantity(
         _attribute('m', 'free length of the beam; parts at its end move with it', above=0.0),
         'geometry',
-        lambda link: link.beam.length if link.beam is not None else None,
+        lambda link: link.beam.length if _has_straight_beam(link) else None,
         _with_length,
     ),
     'stiffness': Quantity(
@@ -263,7 +269,9 @@ LINK_QUANTITIES = {
         _attribute('kg m2', 'moment of inertia of the beam about its axis', at_least=0.0),
         'inertia',
         lambda link: (
-            None if link.beam is None else float(link.beam.section_inertia[0] * link.beam.length)
+            float(link.beam.section_inertia[0] * link.beam.length)
+            if _has_straight_beam(link)
+            else None
         ),
         _with_polar_inertia,
     ),

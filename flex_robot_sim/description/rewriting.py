@@ -135,12 +135,7 @@ def edits_of(before: RobotDescription, after: RobotDescription, path: str) -> li
     assert link.inertial is not None
     if link.beam is None or old.beam is None or old.inertial is None:
         return _inertial_edits(link, has_centre=old.inertial is None or word.startswith('centre'))
-    is_varying = old.beam.profile is not None and old.beam.size is None
-    if is_varying and word in (*STIFFNESS_OF.values(), 'stiffness'):
-        raise UsageError(
-            f'{path} cannot be written: the <section> of "{name}" varies. Multiply {word} of all '
-            f'its stations by {_stiffness_ratio(old.beam, link.beam, word):.6g}.'
-        )
+    _refuse_sections(path, name, word, old.beam, link.beam)
     if word in STIFFNESS_OF.values():
         if old.beam.size is not None:
             return _material_edits(before, old, link, word)
@@ -183,6 +178,20 @@ def edits_of(before: RobotDescription, after: RobotDescription, path: str) -> li
         edits.append(Edit(flexible, 'end', _vector_text(link.beam.end)))
         edits += _end_joint_edits(before, after, name)
     return edits
+
+
+def _refuse_sections(path, name, word, before, after):
+    """Refuse to write a parameter that belongs to several numbers of a <section>."""
+    is_stiffness = word in (*STIFFNESS_OF.values(), 'stiffness')
+    if before.matrices is not None and (is_stiffness or word == 'mass'):
+        raise UsageError(
+            f'{path} cannot be written: the <section> of "{name}" has matrices. Scale them instead'
+        )
+    if before.profile is not None and before.size is None and is_stiffness:
+        raise UsageError(
+            f'{path} cannot be written: the <section> of "{name}" varies. Multiply {word} of all '
+            f'its stations by {_stiffness_ratio(before, after, word):.6g}.'
+        )
 
 
 def _stiffness_ratio(before, after, word):

@@ -13,6 +13,7 @@ from flex_robot_sim.elastic.discretise import directions
 from flex_robot_sim.elastic.eigenmodes import first_bending_frequency, first_wave_frequency
 from flex_robot_sim.elastic.section import DIRECTIONS, Section
 from flex_robot_sim.elastic.section_profile import PROFILE_QUANTITIES
+from flex_robot_sim.elastic.spatial_shapes import first_spatial_frequency
 from flex_robot_sim.elastic.varying_shapes import first_frequency
 from flex_robot_sim.util.exceptions import plain
 
@@ -96,7 +97,8 @@ def _beam(link):
         'mass': link.inertial.mass,
         **{name: _number(getattr(beam, name)) for name in ('EIy', 'EIz', 'GJ', 'EA')},
         'first_clamped_frequency': {
-            direction: _first_frequency(beam, direction) for direction in DIRECTIONS
+            direction: _first_frequency(beam, direction)
+            for direction in (DIRECTIONS if beam.axis is None else beam.coordinates)
         },
         'elements': beam.elements,
         'modes': dict(beam.coordinates),
@@ -116,6 +118,8 @@ def _beam(link):
 
 def _first_frequency(beam, direction):
     """Frequency [Hz] of the bare beam; None in a direction that is rigid or has no inertia."""
+    if beam.axis is not None:
+        return first_spatial_frequency(beam.axis, beam.section_matrices)
     stiffness = beam.stiffness(direction)
     inertia = beam.section_inertia[0] if direction == 'torsion' else beam.mass_per_length
     if math.isnan(stiffness) or inertia == 0:

@@ -14,7 +14,9 @@ from flex_robot_sim.util.exceptions import DescriptionError
 
 MAX_VALUE = 1e30  # products of a few larger values are not finite
 MIN_VALUE = 1e-30  # smaller values are zero up to rounding
+MAX_POINTS = 100  # of the axis of a beam
 
+_UPPER = np.triu_indices(6)
 _NUMBER = re.compile(r'[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?', re.ASCII)
 
 
@@ -206,6 +208,33 @@ def _read_pairs(document, element, name, attribute, text):
     return tuple(zip(numbers[::2], numbers[1::2]))
 
 
+def _read_points(document, element, name, attribute, text):
+    parts = text.split()
+    numbers = [_read_finite(document, element, name, attribute, part) for part in parts]
+    if len(parts) % 3 or not 2 <= len(parts) // 3 <= MAX_POINTS:
+        raise document.error(
+            element,
+            f'{name} = "{text[:40]}" is not 2 to {MAX_POINTS} points of three numbers',
+            f'Give {name} [{attribute.unit}]: {attribute.meaning}',
+        )
+    return tuple(zip(numbers[::3], numbers[1::3], numbers[2::3]))
+
+
+def _read_matrix(document, element, name, attribute, text):
+    """Read the upper triangle of a symmetric matrix (6, 6) by rows, as nested tuples."""
+    parts = text.split()
+    numbers = [_read_finite(document, element, name, attribute, part) for part in parts]
+    if len(parts) != len(_UPPER[0]):
+        raise document.error(
+            element,
+            f'{name} of <{element.tag}> has {len(parts)} numbers',
+            f'Give the 21 of its upper triangle, by rows: {attribute.meaning}',
+        )
+    matrix = np.zeros((6, 6))
+    matrix[_UPPER] = matrix.T[_UPPER] = numbers
+    return tuple(map(tuple, matrix.tolist()))
+
+
 def _read_axis(document, element, name, attribute, text):
     vector = np.array(_read_vector(document, element, name, attribute, text))
     length = math.sqrt(vector @ vector)
@@ -310,6 +339,8 @@ _READERS = {
     'axis': _read_axis,
     'quaternion': _read_quaternion,
     'pairs': _read_pairs,
+    'points': _read_points,
+    'matrix': _read_matrix,
     'count': _read_count,
     'modes': _read_modes,
     'choice': _read_choice,

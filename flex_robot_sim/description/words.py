@@ -20,7 +20,8 @@ _VECTOR_ZERO = (0.0, 0.0, 0.0)
 class Attribute(NamedTuple):
     """One attribute: allowed values and meaning."""
 
-    # 'name', 'number', 'vector', 'axis', 'quaternion', 'pairs', 'count', 'modes' or 'choice'
+    # 'name', 'number', 'vector', 'points', 'matrix', 'axis', 'quaternion', 'pairs', 'count',
+    # 'modes' or 'choice'
     kind: str
     unit: str  # of the value; '' if it has none
     default: object  # REQUIRED, None (absence has a meaning) or a value
@@ -95,6 +96,13 @@ _AT = number(
 )
 
 
+_TWIST = number(
+    'rad',
+    None,
+    'pretwist: turn of the section about the axis of the beam. It makes the link a spatial beam',
+)
+
+
 def _coordinates(direction, default, stiffness, words=()):
     return Attribute(
         'modes',
@@ -153,7 +161,21 @@ FLEXIBILITY = {
             'damping',
             'flex_sensor',
             'imu',
+            'axis',
         ),
+    ),
+    'axis': Element(
+        'makes the link a spatial beam, whose axis may be curved. The sections follow the axis '
+        'without turning about it, from the `y_axis` at the root on',
+        {
+            'points': Attribute(
+                'points',
+                'm',
+                REQUIRED,
+                'points of the axis in the link frame, joined by a cubic spline: from `0 0 0` to '
+                'the `end` of the link',
+            )
+        },
     ),
     'section': Element(
         'stiffnesses of the cross-section; each flexible direction needs one',
@@ -171,6 +193,22 @@ FLEXIBILITY = {
                 'with `at`: distributes the mass of the <inertial> in this proportion; absent: '
                 'evenly',
             ),
+            'stiffness': Attribute(
+                'matrix',
+                'N, N m, N m2',
+                None,
+                'stiffness matrix of the section, instead of the attributes above: its upper '
+                'triangle by rows, 21 numbers. The order of rows is axial force, shear along y '
+                'and z, torsion, bending about y and z, as of VABS',
+            ),
+            'mass': Attribute(
+                'matrix',
+                'kg/m, kg, kg m',
+                None,
+                'with `stiffness`: mass matrix of the section per length, in the same order and '
+                'about the axis; absent: the mass of the <inertial>, evenly',
+            ),
+            'twist': _TWIST,
         },
     ),
     'rectangle': Element(
@@ -179,6 +217,7 @@ FLEXIBILITY = {
             'width': positive('m', REQUIRED, "size along the section's y axis"),
             'height': positive('m', REQUIRED, "size along the section's z axis"),
             'at': _AT,
+            'twist': _TWIST,
         },
     ),
     'tube': Element(
@@ -217,6 +256,15 @@ FLEXIBILITY = {
             'bending_z': _coordinates('bending along z', 2, 'EIy'),
             'torsion': _coordinates('torsion', 1, 'GJ'),
             'stretch': _coordinates('stretch', 0, 'EA'),
+            'count': Attribute(
+                'count',
+                '',
+                None,
+                'elastic coordinates of a segment of a spatial beam, whose shapes combine all '
+                'directions; absent: 8',
+                at_least=1,
+                at_most=30,
+            ),
             'segments': _SEGMENTS,
             'boundary': _BOUNDARY,
         },

@@ -96,17 +96,21 @@ class BendingShape:
 
     def _prepare(self, arm, nodes, middles, sections, full_scale):
         self._node_body, self._body = np.array(nodes.body, int), np.array(middles.body, int)
-        self._node_x, self._node_e = np.array(nodes.x), nodes.coordinates()
+        self._node_e = nodes.coordinates()
+        self._is_spatial = any(beam.is_spatial for beam in arm.beams.values())
+        self._node_home = nodes.homes()
         self._shape = nodes.maps(lambda beam, x: beam.shape(x), 3)
         if self._shortens:
             self._H, self._setback = nodes.shortenings(), nodes.setbacks()
+            self._second = nodes.second_shapes() if self._is_spatial else np.zeros(0)
         self._e = middles.coordinates()
         self._root = np.arange(len(arm.arrays.parent))
         self._axes = np.tile(np.eye(3), (len(arm.arrays.parent), 1, 1))
         for link, bodies in arm.segments.items():
             self._root[bodies] = bodies[0]
             self._axes[bodies] = arm.description.beam(link).axes
-        self._turn = middles.maps(lambda beam, x: beam.turn(x), 3)
+        self._turn = middles.maps(_section_turn, 3)
+        self._section_R = middles.rotations()
         self._curvature = middles.maps(lambda beam, x: beam.strain(x)[:, :1:-1], 2)  # v'', -w''
         # a piece lies between two consecutive nodes of one body
         self._first = np.flatnonzero(self._node_body[1:] == self._node_body[:-1])
@@ -142,6 +146,8 @@ class BendingShape:
         base_R, base_p = self._bodies(in_links)
         axis = self._axis(q, base_R, base_p)
         first, R = self._first, base_R[self._body]
+        if self._is_spatial:
+            R = R @ self._section_R
         chord = axis[first + 1] - axis[first]
         length = np.sqrt(np.einsum('ka,ka->k', chord, chord))
         e, x = q[self._e], chord / length[:, None]
@@ -172,11 +178,13 @@ class BendingShape:
         """Nodes (nodes, 3) of the deflected axes, in the frame of `base_R` and `base_p` [m]."""
         e = q[self._node_e]
         local = np.einsum('kan,kn->ka', self._shape, e)
-        local[:, 0] += self._node_x
+        local += self._node_home
         if self._shortens:
             local[:, 0] -= 0.5 * np.einsum('kn,kn->k', e, np.einsum('knm,km->kn', self._H, e))
             slopes = np.einsum('kgan,kn->kga', self._setback, e)
             local[:, 1:] -= np.einsum('kga,kgb,kgb->ka', slopes, slopes, slopes)
+            if self._is_spatial:
+                local += 0.5 * np.einsum('knma,kn,km->ka', self._second, e, e)
         R, p = base_R[self._node_body], base_p[self._node_body]
         return np.einsum('kab,kb->ka', R, local) + p
 
@@ -241,6 +249,12 @@ def _cross(a, b):
     return out
 
 
+def _section_turn(beam, x):
+    """Rotation vectors of sections by coordinate, in their undeformed axes, (k, 3, n)."""
+    turn = beam.turn(x)
+    return np.swapaxes(beam.rotation(x), 1, 2) @ turn if beam.is_spatial else turn
+
+
 class _StationRows:
     """Stations on the beams of an arm, and maps of the elastic coordinates at them."""
 
@@ -269,11 +283,43 @@ class _StationRows:
         ]
         return np.concatenate(padded) if padded else np.zeros((0, height, self._max_size))
 
+    def homes(self):
+        """Undeformed positions in the frames of the bodies, (rows, 3) [m]."""
+        rows = np.zeros((len(self.x), 3))
+        rows[:, 0] = self.x
+        for row, (body, x) in enumerate(zip(self.body, self.x)):
+            if self.arm.beams[body].is_spatial:
+                rows[row] = self.arm.beams[body].position([x])[0]
+        return rows
+
+    def rotations(self):
+        """Rotations of undeformed sections in the frames of the bodies, (rows, 3, 3)."""
+        rows = np.tile(np.eye(3), (len(self.x), 1, 1))
+        for row, (body, x) in enumerate(zip(self.body, self.x)):
+            if self.arm.beams[body].is_spatial:
+                rows[row] = self.arm.beams[body].rotation([x])[0]
+        return rows
+
+    def second_shapes(self):
+        """Second derivatives of the positions of spatial beams, (rows, n, n, 3)."""
+        rows = []
+        for body, x in self._parts:
+            beam = self.arm.beams[body]
+            values = np.zeros((len(x), beam.size, beam.size, 3))
+            if beam.is_spatial:
+                values = beam.second_shape(x)
+            padding = (0, self._max_size - beam.size)
+            rows.append(np.pad(values, [(0, 0), padding, padding, (0, 0)]))
+        return np.concatenate(rows)
+
     def shortenings(self):
         """Shortening H at every row, (rows, n, n)."""
         rows = []
         for body, x in self._parts:
-            H = self.arm.beams[body].shortening(x)
+            beam = self.arm.beams[body]
+            H = np.zeros((len(x), beam.size, beam.size))
+            if not beam.is_spatial:
+                H = beam.shortening(x)
             padding = self._max_size - H.shape[1]
             rows.append(np.pad(H, [(0, 0), (0, padding), (0, padding)]))
         return np.concatenate(rows) if rows else np.zeros((0, self._max_size, self._max_size))
@@ -283,7 +329,7 @@ class _StationRows:
         slopes = np.zeros((len(self.x), SETBACK_POINTS, 2, self._max_size))
         for row, (body, x) in enumerate(zip(self.body, self.x)):
             beam = self.arm.beams[body]
-            if beam.is_segment:
+            if beam.is_segment and not beam.is_spatial:
                 for axis, part in enumerate(beam.bending):
                     slopes[row, :, axis, part] = beam.setback(x)[:, part]
         return slopes

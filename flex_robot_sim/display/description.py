@@ -155,7 +155,7 @@ def _add_undeformed_tip(root, link, beam, used_names):
         return
     _add(root, 'link', name=name)
     joint = _add(root, 'joint', name=f'{name}_joint', type='fixed')
-    turn = roll_pitch_yaw(beam.axes)
+    turn = roll_pitch_yaw(beam.section_pose(beam.length)[0])
     _add(joint, 'origin', xyz=_numbers(beam.end), rpy=_numbers(turn))
     _add(joint, 'parent', link=link)
     _add(joint, 'child', link=name)

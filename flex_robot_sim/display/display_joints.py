@@ -32,7 +32,9 @@ class DisplayJoints:
         ]
         self._posture = Posture(arm)
         self._station = np.array([place.station for place in frames], int)
-        self._along = np.array([place.along for place in frames])
+        poses = [_undeformed(arm, place) for place in frames]
+        self._home_R = np.array([R for R, _ in poses]).reshape(-1, 3, 3)
+        self._home_p = np.array([p for _, p in poses]).reshape(-1, 3)
         # places beyond the first segment are transformed to its frame
         self._later = np.array(
             [k for k, place in enumerate(frames) if place.body != arm.segments[place.link][0]], int
@@ -48,8 +50,8 @@ class DisplayJoints:
         if self._station.size:
             R, p = self._stations()
             virtual = positions[-6 * self._station.size :].reshape(-1, 6)
-            virtual[:, :3] = p
-            virtual[:, 0] -= self._along
+            virtual[:, :3] = p - self._home_p
+            R = R @ self._home_R.transpose(0, 2, 1)
             # R = Rz(a) Rx(b) Ry(c)
             virtual[:, 3] = np.arctan2(-R[:, 0, 1], R[:, 1, 1])
             virtual[:, 4] = np.arctan2(R[:, 2, 1], np.hypot(R[:, 0, 1], R[:, 1, 1]))
@@ -68,3 +70,12 @@ class DisplayJoints:
             p[k] = (to_root @ offset[..., None])[..., 0]
             R[k] = to_root @ body_R @ R[k]
         return R, p
+
+
+def _undeformed(arm, place):
+    """Pose of a place on the undeformed link, in the frame of the root of its beam."""
+    beam = arm.description.beam(place.link)
+    if beam.axis is None:
+        return np.eye(3), np.array([place.along, 0.0, 0.0])
+    R, p = beam.section_pose(place.along)
+    return beam.axes.T @ R, beam.axes.T @ p

@@ -31,7 +31,7 @@ class Place(NamedTuple):
     link: str
     body: int  # its segment
     station: int  # row of ArmArrays
-    along: float  # from the link origin                              [m]
+    along: float  # from the link origin, along the axis              [m]
     joints: tuple[str, ...]  # names of its child joints
 
     @property
@@ -73,7 +73,7 @@ def places(arm: ArmModel) -> list[Place]:
 
 def station_point(beam: ElasticBeam, place: Place) -> np.ndarray:
     """Position of a Place on the undeformed link, in the link frame (3,) [m]."""
-    return place.along * beam.axes[:, 0]
+    return beam.section_pose(place.along)[1]
 
 
 def axes_of_motions(beam: ElasticBeam) -> np.ndarray:

@@ -4,8 +4,9 @@ Inertia and bias of one elastic body: a sum over the mass points of its beam.
 Equation numbers are those of docs/theory.md; the points are the Gauss stations of `elastic/`.
 """
 
+from flex_robot_sim.dynamics.elastic_inertia import add_elastic_body, add_elastic_force
 from flex_robot_sim.jit.compiled import compiled
-from flex_robot_sim.model.body_kinds import COMMON_BEAM, COMMON_SHAPES
+from flex_robot_sim.model.body_kinds import COMMON_BEAM, COMMON_SHAPES, ELASTIC
 
 
 @compiled
@@ -24,6 +25,8 @@ def add_beam(arm, i, q, qd, work):
             qd,
             work,
         )
+    elif arm.kind[i] == ELASTIC:
+        add_elastic_body(arm, i, q, qd, work)
     else:
         count = arm.count[i]
         add_beam_of(arm, i, count[0], count[1], count[2], count[3], arm.reach[i], q, qd, work)
@@ -193,6 +196,8 @@ def add_beam_force(arm, i, q, qd, qdd, work, force):
             work,
             force,
         )
+    elif arm.kind[i] == ELASTIC:
+        add_elastic_force(arm, i, q, qd, qdd, work, force)
     else:
         count = arm.count[i]
         add_beam_force_of(

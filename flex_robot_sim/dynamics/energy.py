@@ -6,11 +6,12 @@ inertia of the modes. Equation numbers are those of docs/theory.md.
 """
 
 from flex_robot_sim.dynamics.constraints.compliance import compliance_energy
+from flex_robot_sim.dynamics.elastic_inertia import elastic_energy
 from flex_robot_sim.dynamics.forces import spring_energy
 from flex_robot_sim.dynamics.kinematics import set_base_poses, set_motion
 from flex_robot_sim.dynamics.maxwell_slip import slip_energy
 from flex_robot_sim.jit.compiled import compiled
-from flex_robot_sim.model.body_kinds import COMMON_BEAM, COMMON_SHAPES
+from flex_robot_sim.model.body_kinds import COMMON_BEAM, COMMON_SHAPES, ELASTIC
 
 
 @compiled
@@ -39,7 +40,14 @@ def set_energies_of_motion(arm, q, qd, work, out):
             kinetic += 0.5 * V[r] * momentum
         # the inertia of the body contains its mass and first moment
         mass, x, y, z = I[3, 3], I[2, 4], I[0, 5], I[1, 3]
-        if arm.modes[i] > 0:
+        if arm.kind[i] == ELASTIC:
+            # its mass and the moments of the undeformed body are in the inertia
+            elastic_kinetic, mx, my, mz = elastic_energy(arm, i, q, qd, V)
+            kinetic += elastic_kinetic
+            x += mx
+            y += my
+            z += mz
+        elif arm.modes[i] > 0:
             beam_kinetic, m, mx, my, mz = beam_energy(arm, i, q, qd, V)
             kinetic += beam_kinetic
             mass += m

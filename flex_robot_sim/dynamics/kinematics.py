@@ -12,7 +12,9 @@ Relative to the root, the station has the twist K de/dt (T11) and the velocity-d
 acceleration beta (T12).
 """
 
+from flex_robot_sim.dynamics.elastic_station import set_elastic_station, set_elastic_station_pose
 from flex_robot_sim.jit.compiled import compiled
+from flex_robot_sim.model.body_kinds import ELASTIC
 from flex_robot_sim.spatial.exponential import set_rotation, set_turn
 from flex_robot_sim.spatial.screws import (
     add_bracket,
@@ -75,6 +77,9 @@ def set_pose_in_parent(arm, i, q, work):
 @compiled
 def set_station(arm, s, i, q, qd, work):
     """Pose, relative twist Ve = K de/dt, Jacobian K and bias beta of station s on body i."""
+    if arm.kind[i] == ELASTIC:
+        set_elastic_station(arm, s, i, q, qd, work)
+        return
     first = arm.first[i]
     ny = arm.count[i, 0]
     nz = arm.count[i, 1]
@@ -228,6 +233,9 @@ def set_poses(arm, q, bodies, work):
 @compiled
 def set_station_pose(arm, s, i, q, work):
     """Pose of station s on body i in the frame of the root (T10); see `set_station`."""
+    if arm.kind[i] == ELASTIC:
+        set_elastic_station_pose(arm, s, i, q, work)
+        return
     first = arm.first[i]
     ny = arm.count[i, 0]
     nz = arm.count[i, 1]

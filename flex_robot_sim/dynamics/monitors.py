@@ -10,13 +10,14 @@ from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
+from numpy import sqrt
 
 from flex_robot_sim.dynamics.mass_matrix import mass_matrix
 from flex_robot_sim.dynamics.stability import spring_matrices
 from flex_robot_sim.jit.array_table import pass_by_pointer
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.model.arm_model import ArmArrays, ArmModel
-from flex_robot_sim.model.body_kinds import direction_slices
+from flex_robot_sim.model.body_kinds import ELASTIC, bending_slices
 from flex_robot_sim.util.eigenproblem import eigvalsh
 from flex_robot_sim.util.settings import SimulationSettings
 
@@ -108,7 +109,7 @@ def _first_natural_frequency(arrays, link, M, K):
     rows = [
         arrays.first[body] + k
         for body in link
-        for part in direction_slices(arrays, body)[:2]
+        for part in bending_slices(arrays, body)
         for k in range(part.start, part.stop)
     ]
     if not rows:
@@ -134,12 +135,25 @@ def note_validity(arm, q, step, watch, work):
                 v += arm.station_shape[s, m] * q[first + m]
             for m in range(ny, ny + nz):
                 w += arm.station_shape[s, m] * q[first + m]
+            if arm.kind[i] == ELASTIC:
+                v, w = tip_distance(arm, i, s, q), 0.0
             if v * v + w * w > watch.bend[k] * watch.bend[k]:
                 watch.bent[k] = step
         if watch.turned[k] < 0:
             x, y, z = work.V[i, 0], work.V[i, 1], work.V[i, 2]
             if x * x + y * y + z * z > watch.turn[k] * watch.turn[k]:
                 watch.turned[k] = step
+
+
+@compiled
+def tip_distance(arm, i, s, q):
+    """Distance of station s on elastic body i from its undeformed position, linear [m]."""
+    first, x, y, z = arm.first[i], 0.0, 0.0, 0.0
+    for k in range(arm.modes[i]):
+        x += arm.station_U[s, k, 3] * q[first + k]
+        y += arm.station_U[s, k, 4] * q[first + k]
+        z += arm.station_U[s, k, 5] * q[first + k]
+    return sqrt(x * x + y * y + z * z)
 
 
 @compiled

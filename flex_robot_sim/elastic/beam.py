@@ -17,7 +17,7 @@ segment with a body attached also has a lateral setback:
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -56,6 +56,7 @@ NO_LOAD = Load(0.0, np.zeros(3), np.zeros((3, 3)))
 class Beam:
     """A beam with n elastic coordinates and g Gauss stations."""
 
+    is_spatial: ClassVar[bool] = False
     length: float  #                                           [m]
     section: Section
     names: tuple[str, ...]  # (n,)         'bending_y_1', ...
@@ -96,6 +97,8 @@ class Beam:
     def turn(self, x: ArrayLike) -> np.ndarray:
         """Theta at x [m]: (3, n), or (k, 3, n) for stations (k,)."""
         return self._rows(x, [('torsion', 0, 1.0), ('bending_z', 1, -1.0), ('bending_y', 1, 1.0)])
+
+    curvature_integral = turn  # curvatures integrated from the root
 
     def strain(self, x: ArrayLike) -> np.ndarray:
         """Stretch u' and curvatures phi', -w'', v'' at x [m]: (4, n), or (k, 4, n)."""

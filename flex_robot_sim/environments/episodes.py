@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flex_robot_sim.analysis.deflection import small_tip_translations
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.analysis.mode_table import loaded
 from flex_robot_sim.analysis.statics import equilibrium
@@ -288,6 +289,9 @@ def _tip_rows(arm):
     """Matrix (3 links, n) from coordinates to tip deflections, linear."""
     out = []
     for link in arm.segments:
+        if arm.description.beam(link).axis is not None:
+            out.append(small_tip_translations(arm, link))
+            continue
         rows, lever = np.zeros((3, arm.size)), 0.0
         for beam, columns in reversed(arm.beams_of(link)):
             end = beam.at_end

@@ -69,6 +69,11 @@ def make(name: str, arm: ArmModel, **options: Any) -> Formulation:
     refuse_closed_loops(arm)
     for link in arm.segments:
         beam = arm.description.beam(link)
+        if beam.axis is not None:
+            raise SettingError(
+                f'formulation {name!r} has straight beams without twist, and link "{link}" is a '
+                'spatial beam: use Simulation'
+            )
         if beam.profile is not None or beam.can_shear:
             raise SettingError(
                 f'formulation {name!r} has uniform beams that do not shear, and the section of '

@@ -185,9 +185,14 @@ def tip_channels(arm: ArmModel) -> list[str]:
     return [
         f'tip/{link}/{axis}'
         for link in arm.tips
-        for axis, count in zip('yz', arm.beams_of(link)[0][0].count)
+        for axis, count in zip('yz', _bending_counts(arm.beams_of(link)[0][0]))
         if count
     ]
+
+
+def _bending_counts(beam):
+    """Numbers of coordinates that bend a beam along y and z; all of a spatial one do."""
+    return (beam.size, beam.size) if beam.is_spatial else beam.count[:2]
 
 
 def _channels(logs, arm, sides, has_efforts):

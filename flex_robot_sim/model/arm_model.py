@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -31,7 +31,6 @@ from flex_robot_sim.util.summary import SummaryRows, counted, listed, numbers, s
 if TYPE_CHECKING:
     from flex_robot_sim.description.constraint import Constraint
     from flex_robot_sim.description.robot import RobotDescription
-    from flex_robot_sim.elastic.beam import Beam
 
 
 @pass_by_pointer
@@ -67,6 +66,15 @@ class ArmArrays(NamedTuple):
     station_slope: np.ndarray  # (s, n)     v' and w' by coordinate
     station_H: np.ndarray  # (s, n, b)  shortening up to the station
     station_setback: np.ndarray  # (s, k, n)  rows whose cubes give its lateral setback (T10)
+    # elastic bodies with m coordinates at most, see dynamics/elastic_inertia.py
+    elastic_constant: Annotated[np.ndarray, 12]  # (i, m, 12)  S1, J1, h0 by coordinate    [SI]
+    elastic_slope: Annotated[np.ndarray, 15]  # (i, m, m, 15)  their slopes by coordinate  [SI]
+    elastic_X: np.ndarray  # (i, m, m, m)  products of first and second fields         [SI]
+    elastic_G: np.ndarray  # (i, r, m, m)  rows for the products of second fields      [SI]
+    station_home_R: Matrices3  # (s, 3, 3)  pose of the station of an undeformed body
+    station_home_p: Vectors3  # (s, 3)                                                 [m]
+    station_U: Vectors6  # (s, m, 6)     its rotation and displacement by coordinate  [-, m]
+    station_Q: Vectors6  # (s, m, m, 6)  their second derivatives                     [-, m]
     motor: np.ndarray  # (j,)       coordinate of the motor side, -1: rigid drive
     rotor: np.ndarray  # (j,)       inertia of the rotor behind the gear       [kg m2, kg]
     gear_stiffness: np.ndarray  # (j,)       [N m/rad, N/m]
@@ -184,6 +192,10 @@ class Workspace(NamedTuple):
     G: Matrices3
     h: np.ndarray
     setback_gradient: np.ndarray
+    elastic_row: Annotated[np.ndarray, 12]  # (m, 12)
+    elastic_rate: Annotated[np.ndarray, 15]  # (m, 15)
+    elastic_gram: np.ndarray  # (r, m)
+    station_turn: Matrices3
     Y: Matrices6
     y: Vectors6
     YK: np.ndarray
@@ -247,7 +259,7 @@ class ArmModel(Serializable):
     #                                                 of the link there
     description: RobotDescription
     coupling: str = 'shortening'
-    beams: dict[int, Beam] = field(default_factory=dict)  # by body
+    beams: dict[int, Any] = field(default_factory=dict)  # Beam or SpatialBeam, by body
     payloads: tuple[Payload, ...] = ()  # rigid bodies that `with_payload` added
     closed_loops: dict[str, ClosedLoop] = field(default_factory=dict)  # by constraint
 
@@ -284,8 +296,8 @@ class ArmModel(Serializable):
         first = int(self.arrays.first[body])
         return slice(first, first + int(self.arrays.modes[body]))
 
-    def beams_of(self, link: str) -> list[tuple[Beam, slice]]:
-        """Return the Beam of each segment of a flexible link, root to tip, and its coordinates."""
+    def beams_of(self, link: str) -> list[tuple[Any, slice]]:
+        """Return the beam of each segment of a flexible link, root to tip, and its coordinates."""
         return [(self.beams[body], self.elastic_coordinates(body)) for body in self.segments[link]]
 
     def length(self, link: str) -> float:
@@ -392,6 +404,7 @@ def make_workspace(arm: ArmArrays, *, elements: int = 0) -> Workspace:
             arm.shared.shape[1],
             elements,
             arm.constraint_kind.size,
+            arm.elastic_G.shape[1:3],
         ),
     )
     work.effort_limit[:] = work.rate_limit[:] = np.inf
@@ -400,8 +413,9 @@ def make_workspace(arm: ArmArrays, *, elements: int = 0) -> Workspace:
 
 
 @lru_cache(maxsize=64)
-def _shapes(i, n, s, j, total, shared, elements, c):
+def _shapes(i, n, s, j, total, shared, elements, c, elastic):
     """Shapes of a Workspace; n modes per body of i, `shared` dampers between bodies, c rows."""
+    r, m = elastic
     shapes = {
         'shared': (shared,),
         'cg_vectors': (4, total),
@@ -478,32 +492,15 @@ def _shapes(i, n, s, j, total, shared, elements, c):
         'G': (3, 3),
         'h': (n,),
         'setback_gradient': (2, n),
+        'elastic_row': (m, 12),
+        'elastic_rate': (m, 15),
+        'elastic_gram': (r, m),
+        'station_turn': (3, 3),
         'Y': (6, 6),
         'y': (6,),
         'YK': (6, n),
     }
     return tuple(shapes.get(name, (i, 6)) for name in Workspace._fields)
-
-
-def station_row(beam: Beam, x: float, size: tuple[int, int, int], coupling: str) -> dict[str, Any]:
-    """Row of every station array at x [m] of a Beam, padded to the sizes (n, b, k)."""
-    shape, slope, H = np.zeros(size[0]), np.zeros(size[0]), np.zeros(size[:2])
-    setback = np.zeros((size[2], size[0]))
-    n, turn = beam.size, beam.turn(x)
-    shape[:n] = beam.shape(x).sum(axis=0) + turn[0]  # each coordinate acts along one axis only
-    slope[:n] = turn[2] - turn[1]
-    if coupling == 'shortening':
-        band = beam.shortening_band([x])[0]
-        H[:n, : band.shape[1]] = band
-        if beam.is_segment:
-            setback[:, :n] = beam.setback(x)
-    return {
-        'station_x': float(x),
-        'station_shape': shape,
-        'station_slope': slope,
-        'station_H': H,
-        'station_setback': setback,
-    }
 
 
 def with_stiffness(arm: ArmModel, factor: float) -> ArmModel:

@@ -13,18 +13,19 @@ from flex_robot_sim.description import read_description, with_tool
 from flex_robot_sim.description.elastic_link import MAX_ELASTIC_COORDINATES
 from flex_robot_sim.description.mimic import mimic_constraints
 from flex_robot_sim.description.robot import RobotDescription
-from flex_robot_sim.elastic import SETBACK_POINTS, Load, Section, cut_beam
+from flex_robot_sim.elastic import SETBACK_POINTS, Load, cut_beam, cut_spatial_beam
 from flex_robot_sim.elastic.discretise import BEAM_CACHE_SIZE
-from flex_robot_sim.elastic.section import DIRECTIONS
 from flex_robot_sim.model.arguments import array_or_nan, is_known
-from flex_robot_sim.model.arm_model import ArmArrays, ArmModel, ClosedLoop, Frame, station_row
+from flex_robot_sim.model.arm_model import ArmArrays, ArmModel, ClosedLoop, Frame
 from flex_robot_sim.model.body_kinds import body_kind
 from flex_robot_sim.model.composite_inertia import joint_pose, largest_inertias, moments_beyond
 from flex_robot_sim.model.constraint_rows import constraint_rows, row_arrays
 from flex_robot_sim.model.damping import damping_matrices, elastic_inertia
+from flex_robot_sim.model.elastic_rows import elastic_rows
 from flex_robot_sim.model.friction import friction_rows
 from flex_robot_sim.model.mass_points import MAX_REDUCIBLE_POINTS, MassPoints, reduced_points
 from flex_robot_sim.model.slip_elements import slip_tables
+from flex_robot_sim.model.station_rows import StationSize, station_row
 from flex_robot_sim.spatial.screws import set_body_inertia
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.read_only import make_read_only
@@ -155,9 +156,12 @@ class _Assembly:
         x = min(max(beam.station(position), 0.0), beam.length)
         bodies, segment_length = self.segments[name], beam.length / beam.segments
         segment = min(int(x / segment_length * (1 + 1e-12)), beam.segments - 1)
+        station = self._add_station(bodies[segment], x - segment * segment_length)
+        if beam.axis is not None:
+            axes, origin = beam.section_pose(x)
+            return (bodies[segment], station), axes.T @ rotation, axes.T @ (position - origin)
         offset = beam.axes.T @ position
         offset[0] -= x
-        station = self._add_station(bodies[segment], x - segment * segment_length)
         return (bodies[segment], station), beam.axes.T @ rotation, offset
 
     def _add_constraint(self, constraint):
@@ -212,28 +216,7 @@ class _Assembly:
             bodies.append(
                 self._add_body(bodies[-1], station, -1, np.eye(3), np.zeros(3), np.zeros(6))
             )
-        load = _end_load(
-            self.moments_beyond[link.name].moved(beam.axes.T, -beam.axes.T @ beam.end)
-        )
-        stiffness = {key: np.nan_to_num(getattr(beam, key)) for key in ('EA', 'EIy', 'EIz', 'GJ')}
-        section = Section(
-            mass_per_length=beam.mass_per_length,
-            inertia=beam.section_inertia,
-            kGAy=beam.kGAy,
-            kGAz=beam.kGAz,
-            **stiffness,
-        )
-        pieces = cut_beam(
-            beam.length,
-            section,
-            beam.coordinates,
-            beam.segments,
-            beam.elements,
-            beam.boundary,
-            load,
-            beam.profile,
-        )
-        for row, piece in zip(bodies, pieces):
+        for row, piece in zip(bodies, self._pieces(link.name, beam)):
             self.row['beam'][row] = piece
             self.damping[row] = beam.damping_ratio, beam.damping_time
         self.segments[link.name] = bodies
@@ -242,12 +225,32 @@ class _Assembly:
             self._add_station(bodies[-1], beam.length / beam.segments),
         )
 
+    def _pieces(self, link, beam):
+        """Beams or spatial beams of all segments of a link."""
+        axes, _ = beam.section_pose(beam.length)
+        load = _end_load(self.moments_beyond[link].moved(axes.T, -axes.T @ beam.end))
+        if beam.axis is not None:
+            return cut_spatial_beam(
+                beam.axis, beam.section_matrices, beam.freedom, beam.segments, load
+            )
+        return cut_beam(
+            beam.length,
+            beam.section,
+            beam.coordinates,
+            beam.segments,
+            beam.elements,
+            beam.boundary,
+            load,
+            beam.profile,
+        )
+
     def arm(self):
         """Return the ArmModel."""
         beams = self.row.pop('beam')
         joints, motors = self.joints, [j for j in self.joints if np.isfinite(j.stiffness)]
         n = max([beam.size for beam in beams if beam is not None], default=1)
-        width = max([beam.width for beam in beams if beam is not None], default=1)
+        width = max([beam.width for beam in _plain(beams)], default=1)
+        self.elastic = max([beam.size for beam in beams if beam and beam.is_spatial], default=0)
         modes = np.array([0 if beam is None else beam.size for beam in beams], int)
         first = len(joints) + len(motors) + np.cumsum(modes) - modes
         arrays = ArmArrays(
@@ -304,10 +307,17 @@ class _Assembly:
     def _inertia_rows(self, beams):
         """Inertia (6, 6) of the rigid part of every body, and of the sections of its beam."""
         rows = [
-            inertia if beam is None else inertia + _rotary(beam)
+            inertia if beam is None else inertia + self._beam_inertia(beam)
             for inertia, beam in zip(self.row['inertia'], beams)
         ]
         return np.array(rows).reshape(-1, 6, 6)
+
+    def _beam_inertia(self, beam):
+        """Inertia (6, 6) of an undeformed spatial beam, or of the sections of a beam."""
+        return self._integrals(beam).inertia if beam.is_spatial else _rotary(beam)
+
+    def _integrals(self, beam):
+        return beam.integrals if self.coupling == 'shortening' else beam.linear_integrals
 
     def _beam_rows(self, beams, n, width):
         """Rows of ArmArrays for elastic coordinates and mass points, padded to n coordinates."""
@@ -318,10 +328,17 @@ class _Assembly:
             'stiffness': np.zeros((bodies, n, n)),
             'modal_mass': np.zeros((bodies, n, n)),
             'rotary': np.zeros((bodies, 3, n)),
+            **elastic_rows(
+                [self._integrals(b) if b and b.is_spatial else None for b in beams], self.elastic
+            ),
         }
         start, points = [0], []
         for i, beam in enumerate(beams):
-            if beam is not None:
+            if beam is not None and beam.is_spatial:
+                m = beam.size
+                rows['stiffness'][i, :m, :m] = beam.stiffness
+                rows['modal_mass'][i, :m, :m] = self._integrals(beam).E0
+            elif beam is not None:
                 m = beam.size
                 rows['count'][i], rows['reach'][i] = beam.count, beam.reach
                 rows['stiffness'][i, :m, :m] = beam.stiffness
@@ -341,11 +358,10 @@ class _Assembly:
         }
 
     def _station_rows(self, beams, n, width):
-        cut = any(beam is not None and beam.is_segment for beam in beams)
+        cut = any(beam.is_segment for beam in _plain(beams))
         k = SETBACK_POINTS if cut and self.coupling == 'shortening' else 0
-        rows = [
-            station_row(beams[body], x, (n, width, k), self.coupling) for body, x in self.stations
-        ]
+        size = StationSize(n, width, k, self.elastic)
+        rows = [station_row(beams[body], x, size, self.coupling) for body, x in self.stations]
         s = len(rows)
         shapes = {
             'station_x': (s,),
@@ -353,6 +369,10 @@ class _Assembly:
             'station_slope': (s, n),
             'station_H': (s, n, width),
             'station_setback': (s, k, n),
+            'station_home_R': (s, 3, 3),
+            'station_home_p': (s, 3),
+            'station_U': (s, self.elastic, 6),
+            'station_Q': (s, self.elastic, self.elastic, 6),
         }
         return {
             name: np.array([row[name] for row in rows], float).reshape(shape)
@@ -403,12 +423,13 @@ class _Assembly:
             if beam is not None:
                 link, number = owner[body]
                 part = f'/{number + 1}' if len(self.segments[link]) > 1 else ''
-                names += [
-                    f'{link}{part}/{direction}_{k + 1}'
-                    for direction, count in zip(DIRECTIONS, beam.count)
-                    for k in range(count)
-                ]
+                names += [f'{link}{part}/{name}' for name in beam.names]
         return tuple(names)
+
+
+def _plain(beams):
+    """Straight beams without twist or coupled sections."""
+    return [beam for beam in beams if beam is not None and not beam.is_spatial]
 
 
 def _points(beam, n, width, coupling):

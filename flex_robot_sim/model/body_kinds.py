@@ -7,25 +7,26 @@ A compiled function reads the data of a body as its kind requires. Code outside 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from flex_robot_sim.elastic.beam import Beam
     from flex_robot_sim.model.arm_model import ArmArrays
 
-RIGID, BEAM, COMMON_BEAM = range(3)
+RIGID, BEAM, COMMON_BEAM, ELASTIC = range(4)
 # number of shapes along y and z, of torsion and of stretch, their reach, and all coordinates of
 # the most common beam. The compiler unrolls loops over these constants, which halves their time.
 # They are an array, because Numba compiles a function again for a literal argument.
 COMMON_SHAPES = np.array([2, 2, 1, 0, 1, 5])
 
 
-def body_kind(beam: Beam | None) -> int:
-    """Kind of a body with this Beam; None: a rigid body."""
+def body_kind(beam: Any) -> int:
+    """Kind of a body with this Beam or SpatialBeam; None: a rigid body."""
     if beam is None:
         return RIGID
+    if beam.is_spatial:
+        return ELASTIC
     return COMMON_BEAM if [*beam.count, beam.reach, beam.size] == COMMON_SHAPES.tolist() else BEAM
 
 
@@ -33,6 +34,13 @@ def direction_slices(arrays: ArmArrays, body: int) -> list[slice]:
     """Slices of bending_y, bending_z, torsion and stretch in the coordinates of one body."""
     ends = np.cumsum(arrays.count[body])
     return [slice(end - count, end) for count, end in zip(arrays.count[body], ends)]
+
+
+def bending_slices(arrays: ArmArrays, body: int) -> list[slice]:
+    """Slices of the coordinates of one body that bend it; all of an elastic body."""
+    if arrays.kind[body] == ELASTIC:
+        return [slice(0, int(arrays.modes[body]))]
+    return direction_slices(arrays, body)[:2]
 
 
 def lateral_rows(arrays: ArmArrays, body: int, station: int) -> np.ndarray:

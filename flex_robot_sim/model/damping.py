@@ -19,7 +19,7 @@ import numpy as np
 
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.model.arm_model import ArmArrays
-from flex_robot_sim.model.body_kinds import direction_slices
+from flex_robot_sim.model.body_kinds import ELASTIC, direction_slices
 from flex_robot_sim.util.eigenproblem import block_diagonal
 
 MAX_DAMPED_MODES = 40  # modes with the exact ratio; higher modes are damped more
@@ -125,7 +125,11 @@ def elastic_inertia(arrays: ArmArrays) -> np.ndarray:
                 n = sizes[parent]
                 coordinates[i] = np.concatenate([coordinates[i], first[parent] + np.arange(n)])
                 twists = np.hstack([twists, _station_motion(arrays, s, parent, n)])
-                p = p + [arrays.station_x[s], 0.0, 0.0]
+                if arrays.kind[parent] == ELASTIC:
+                    home = arrays.station_home_R[s]
+                    R, p = home @ R, arrays.station_home_p[s] + home @ p
+                else:
+                    p = p + [arrays.station_x[s], 0.0, 0.0]
             J[i] = _twist_transform(R, p) @ twists
         inertia, coupling = _rigid_part(arrays, i)
         own_rows, moving_rows = first[i] + np.arange(sizes[i]), coordinates[i]
@@ -136,7 +140,10 @@ def elastic_inertia(arrays: ArmArrays) -> np.ndarray:
 
 
 def _station_motion(arrays, s, body, n):
-    """Jacobian K (6, n) of a station while its beam is straight (T11)."""
+    """Jacobian K (6, n) of a station while its body is undeformed (T11)."""
+    if arrays.kind[body] == ELASTIC:
+        U, p = arrays.station_U[s, :n], arrays.station_home_p[s]
+        return np.hstack([U[:, :3], U[:, 3:] + np.cross(p, U[:, :3])]).T
     shape, slope, x = arrays.station_shape[s, :n], arrays.station_slope[s, :n], arrays.station_x[s]
     K, (y, z, twist, stretch) = np.zeros((6, n)), direction_slices(arrays, body)
     K[2, y], K[4, y] = slope[y], shape[y] - x * slope[y]
@@ -146,7 +153,10 @@ def _station_motion(arrays, s, body, n):
 
 
 def _rigid_part(arrays, body):
-    """Inertia (6, 6) of a straight body, and its coupling (6, n) with its own modes (T22)."""
+    """Inertia (6, 6) of an undeformed body, and its coupling (6, n) with its modes (T22)."""
+    if arrays.kind[body] == ELASTIC:
+        rows = arrays.elastic_constant[body, : arrays.modes[body]]
+        return arrays.inertia[body], np.hstack([rows[:, 9:12], rows[:, :3]]).T
     points, n = slice(*arrays.point_start[body : body + 2]), arrays.modes[body]
     m, x = arrays.point_mass[points], arrays.point_x[points]
     first, second = m @ x, m @ x**2

@@ -15,7 +15,7 @@ import numpy as np
 
 from flex_robot_sim.util.exceptions import SettingError
 
-FORMAT = 10  # version of the states; raise it when fields of a state or their meaning change
+FORMAT = 11  # version of the states; raise it when fields of a state or their meaning change
 
 Object = TypeVar('Object')
 

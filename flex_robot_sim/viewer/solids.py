@@ -43,7 +43,7 @@ class Attachments:
             for name, frame in arm.frames.items()
         }
         for origin in places(arm):
-            axes = arm.description.beam(origin.link).axes
+            axes, _ = arm.description.beam(origin.link).section_pose(origin.along)
             self._attachments[origin.name] = (
                 SolidAttachment(origin.body, origin.station),
                 axes.T,
