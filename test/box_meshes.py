@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from flex_robot_sim.reduction.elasticity import EDGES, Mesh
+from flex_robot_sim.reduction.elasticity import Mesh
+from flex_robot_sim.reduction.mesh_files import with_edge_nodes
 
 # six tetrahedra of a cube around its diagonal from corner 0 to corner 7; bits of a corner: x, y, z
 CUBE = [[0, 1, 3, 7], [0, 3, 2, 7], [0, 2, 6, 7], [0, 6, 4, 7], [0, 4, 5, 7], [0, 5, 1, 7]]
@@ -17,12 +18,4 @@ def box_mesh(size, counts, origin=(0.0, 0.0, 0.0)):
     number = cells[:, None] + corners
     number = (number[..., 0] * ny + number[..., 1]) * nz + number[..., 2]
     tets = number[:, CUBE].reshape(-1, 4)
-    return quadratic(points / np.asarray(counts) * size + origin, tets)
-
-
-def quadratic(points, tets):
-    """Return the mesh of linear tetrahedra (k, 4) with nodes on their edges."""
-    edges = np.sort(tets[:, EDGES], axis=-1).reshape(-1, 2)
-    pairs, place = np.unique(edges, axis=0, return_inverse=True)
-    nodes = np.vstack([points, points[pairs].mean(axis=1)])
-    return Mesh(nodes, np.hstack([tets, len(points) + place.reshape(-1, 6)]))
+    return Mesh(*with_edge_nodes(points / np.asarray(counts) * size + origin, tets))

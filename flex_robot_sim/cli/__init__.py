@@ -27,6 +27,10 @@ COMMANDS = {
         'joint positions at which the tool is at a place, with the sag of the arm',
         'flexsim reach two_link --at 0.45,0.25,0.15 --payload 0.3',
     ),
+    'reduce': Command(
+        'reduce a link from CAD or finite elements to a few elastic coordinates',
+        'flexsim reduce upper_arm.step --robot arm.urdf --link upper_arm --material aluminium',
+    ),
     'shape': Command(
         'input shapers for an arm, from its model or from a recording',
         'flexsim shape two_link --pose 0,0.5,-0.8',

@@ -23,7 +23,12 @@ ACROSS = np.sin(np.radians(10.0))  # sine of the angle between normals and the p
 ROUND = 0.1  # deviation of the radius of a cylinder, over the radius
 NEAR = 0.02  # distance of a joint from a flat patch, over the size of the link
 FAR = 0.5  # distance of a joint from an interface, over the size of the link
-COMPACT = 0.5  # distance from a joint to the centre of a patch, over that to its farthest node
+COMPACT = 0.3  # distance from a joint to the centre of a patch, over that to its farthest node
+SMALL = 0.05  # radius around a joint at the border of a patch, over the size of the link
+MIN_NODES = 8  # of a part of a patch
+HEIGHT = 10.0  # weight of the distance from a plane
+PREFERENCE = 1.01  # of flat patches to cylinders at the same distance
+SAME = 1e-9  # difference of distances, over the size of the link
 
 
 class JointFrame(NamedTuple):
@@ -57,7 +62,7 @@ class Patches(NamedTuple):
     normals: np.ndarray  # (t, 3)  of the triangles
     areas: np.ndarray  # (t,)
     of_triangle: np.ndarray  # (t,)  patch
-    number: int
+    size: int  # number of patches
 
 
 def patches_of(mesh: Mesh, surface: Surface) -> Patches:
@@ -130,55 +135,63 @@ def _distances(points, joint):
 def _nearest_patch(mesh, surface, patches, joint):
     """Nodes of the patch that a joint holds, and its shape; no nodes if none is near."""
     size = np.linalg.norm(np.ptp(mesh.nodes, axis=0))
-    best = (FAR * size, np.empty(0, int), '')
-    for patch in range(patches.number):
+    nearest, chosen, shape = FAR * size, np.empty(0, int), ''
+    for patch in range(patches.size):
         rows = np.flatnonzero(patches.of_triangle == patch)
-        corners = surface.nodes[np.unique(surface.triangles[rows])]
-        points = mesh.nodes[corners]
-        distance, shape = _as_flat(points, patches, rows, joint, size)
-        if shape is None:
-            distance, shape = _as_cylinder(points, patches, rows, joint)
-        if shape is not None and distance < best[0] - 1e-9 * size:
-            best = (distance, rows, shape)
-    if not len(best[1]):
-        return best[1], ''
-    nodes = face_nodes(mesh, surface, best[1])
-    if best[2] == 'flat face':
-        nodes = _around(mesh.nodes, nodes, joint)
-    return nodes, best[2]
+        points = mesh.nodes[surface.nodes[np.unique(surface.triangles[rows])]]
+        if _is_flat(patches, rows):
+            distance, kind = (
+                _from_plane(points, patches.normals[rows[0]], joint, size),
+                'flat face',
+            )
+        else:
+            distance, kind = _from_cylinder(points, patches.normals[rows], joint), 'cylinder'
+        if distance < nearest - SAME * size:
+            nearest, chosen, shape = distance, rows, kind
+    if not len(chosen):
+        return chosen, ''
+    nodes = face_nodes(mesh, surface, chosen)
+    if shape == 'flat face':
+        rest = np.ones(len(surface.triangles), bool)
+        rest[chosen] = False
+        border = np.intersect1d(nodes, face_nodes(mesh, surface, np.flatnonzero(rest)))
+        nodes = _around(mesh.nodes, nodes, border, joint, size)
+    return nodes, shape
 
 
-def _as_flat(points, patches, rows, joint, size):
-    """Distance of a joint from a flat patch, and its shape; the shape is None if it is none."""
+def _is_flat(patches, rows):
     normal = patches.areas[rows] @ patches.normals[rows]
     normal /= np.linalg.norm(normal) or 1.0
-    if (patches.normals[rows] @ normal).min() < FLAT:
-        return np.inf, None
+    return (patches.normals[rows] @ normal).min() > FLAT
+
+
+def _from_plane(points, normal, joint, size):
+    """Distance of a joint from a flat patch; inf if the joint is not in its plane."""
     arms = points - joint.origin
-    if np.abs(arms @ normal).max() > NEAR * size:
-        return np.inf, None
-    return np.linalg.norm(arms, axis=1).min(), 'flat face'
+    height = np.abs(arms @ normal).max()
+    if height > NEAR * size:
+        return np.inf
+    return np.linalg.norm(arms, axis=1).min() + HEIGHT * height
 
 
-def _as_cylinder(points, patches, rows, joint):
-    """Return the same of a cylinder around the axis of the joint."""
+def _from_cylinder(points, normals, joint):
+    """Distance of a joint from a patch; inf if the patch is no cylinder around its axis."""
     along, off = _distances(points, joint)
     radius = off.mean()
-    is_across = np.abs(patches.normals[rows] @ joint.axis).max() <= ACROSS
-    if not is_across or np.ptp(off) > ROUND * radius:
-        return np.inf, None
-    beyond = max(along.min(), -along.max(), 0.0)
-    return float(np.hypot(radius, beyond)), 'cylinder'
+    if np.abs(normals @ joint.axis).max() > ACROSS or np.ptp(off) > ROUND * radius:
+        return np.inf
+    return PREFERENCE * np.hypot(radius, max(along.min(), -along.max(), 0.0))
 
 
-def _around(points, nodes, joint):
+def _around(points, nodes, border, joint, size):
     """Return the nodes of a flat patch around a joint; all of them if it is in their middle."""
     arms = points[nodes] - joint.origin
     distances = np.linalg.norm(arms, axis=1)
     if np.linalg.norm(arms.mean(axis=0)) <= COMPACT * distances.max():
         return nodes
-    # one end of a long face: as far as its nearest border, and once more
-    return nodes[distances <= 2 * max(distances.min(), np.median(np.sort(distances)[:12]))]
+    to_border = np.linalg.norm(points[border] - joint.origin, axis=1).min()
+    radius = max(2 * to_border, SMALL * size, np.sort(distances)[:MIN_NODES][-1])
+    return nodes[distances <= radius]
 
 
 def face_nodes(mesh: Mesh, surface: Surface, triangles: np.ndarray) -> np.ndarray:

@@ -13,6 +13,7 @@ from flex_robot_sim.reduction.shapes import independent, times_mass
 from flex_robot_sim.reduction.supports import RigidSupport, factored, rigid_motions
 
 LAYERS = 3  # of elements around the interfaces
+SHIFT = 1e-3  # of the diagonal of their stiffness
 ROUNDS = 30
 CHANGE = 1e-5  # of an eigenvalue in the last round, relative
 
@@ -27,7 +28,9 @@ def mean_eigenvalues(
     """
     count, stiffness = modes.shape[1], support.stiffness
     rows = _rows_around(support, mass)
-    local = factored(stiffness[rows][:, rows].tocsc())
+    local = stiffness[rows][:, rows]
+    # regular also where all nodes are near an interface
+    local = factored((local + SHIFT * sparse.diags(local.diagonal())).tocsc())
     held, rigid = support.loads(support.root), rigid_motions(support.nodes, support.root.origin)
 
     def without_root(u):

@@ -71,17 +71,28 @@ def mesh_modes(
     return values, modes
 
 
-def observed(support: Support, mass: sparse.csr_matrix, modes: np.ndarray) -> np.ndarray:
+def observed(
+    support: Support,
+    mass: sparse.csr_matrix,
+    static: np.ndarray,
+    values: np.ndarray,
+    modes: np.ndarray,
+) -> np.ndarray:
     """
     Share of each mode in what the interfaces measure, (k,).
 
-    It is the largest of its effective masses at the root and of its motions at the stations, over
-    the mass of the link and its inertia.
+    It is the largest of its effective masses at the root, over the inertia of the link, and of its
+    compliances at the stations, over the static ones.
+
+    :param static: displacements under unit wrenches on the stations, (3 N, 6 stations).
+    :param values: eigenvalues of the modes, (k,).
     """
     rigid = rigid_motions(support.nodes, support.root.origin)
-    inertia = np.diag(rigid.T @ times_mass(mass, rigid))
+    inertia = np.einsum('ia,ia->a', rigid, times_mass(mass, rigid))
     shares = [(modes.T @ times_mass(mass, rigid)) ** 2 / inertia]
-    shares += [(support.motion(station, modes).T ** 2) * inertia for station in support.stations]
+    for row, station in enumerate(support.stations):
+        compliance = np.diag(support.motion(station, static[:, 6 * row : 6 * row + 6]))
+        shares.append(support.motion(station, modes).T ** 2 / values[:, None] / compliance)
     return np.max(np.hstack(shares), axis=1)
 
 
@@ -89,11 +100,11 @@ def make_shapes(support: Support, mass: sparse.csr_matrix, modes: int) -> Shapes
     """Return the shapes: six static ones by station, and `modes` natural modes."""
     candidates = min(CANDIDATES * modes, support.size - 7)
     values, natural = mesh_modes(support, mass, max(candidates, 6))
-    # what forces on the interfaces move is in proportion to the share over the eigenvalue
-    compliance = observed(support, mass, natural) / values
-    chosen = np.sort(np.argsort(-compliance, kind='stable')[:modes])
     forces = [support.loads(station) for station in support.stations]
     static = support.solve(np.hstack(forces)) if forces else np.empty((support.size, 0))
+    # slow modes first where two have the same share
+    importance = observed(support, mass, static, values, natural) / np.sqrt(values)
+    chosen = np.sort(np.argsort(-importance, kind='stable')[:modes])
     basis, _ = independent(support.stiffness, np.hstack([natural[:, chosen], static]))
     K = basis.T @ (support.stiffness @ basis)
     M = basis.T @ times_mass(mass, basis)

@@ -71,8 +71,8 @@ def check_interface(nodes: np.ndarray, interface: Interface) -> None:
     spread = np.linalg.svd(points - points.mean(axis=0), compute_uv=False)
     if len(points) < 3 or spread[1] <= MIN_SPREAD * spread[0]:
         raise ReductionError(
-            f'interface "{interface.name}" has {len(points)} nodes, on one line: the link would '
-            'turn about it. Choose a larger --radius or --depth'
+            f'interface "{interface.name}": its nodes ({len(points)}) lie on one line, about which '
+            'the link would turn. Choose a larger --radius or --depth'
         )
 
 

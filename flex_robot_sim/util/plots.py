@@ -6,15 +6,16 @@ The only module that imports matplotlib. It keeps no state between figures and n
 
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib import rc_context
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
+from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
 from flex_robot_sim.util.exceptions import SettingError, plain
 from flex_robot_sim.util.files import open_atomic, why_unwritable
@@ -89,6 +90,22 @@ def check_figure_path(path: str | Path) -> None:
 def write_figure(path: str | Path, title: str, panels: Sequence[Panel]) -> None:
     """Draw Panels into a file of one of KINDS; SettingError if it cannot be written."""
     _write([path], lambda: draw_figure(title, panels), DPI)
+
+
+def write_surface(
+    path: str | Path,
+    title: str,
+    points: np.ndarray,
+    triangles: np.ndarray,
+    marks: Mapping[str, np.ndarray],
+) -> None:
+    """
+    Write a surface with marked points as a figure.
+
+    :param points: (v, 3) [m]; triangles: rows of points, (t, 3).
+    :param marks: points (k, 3) [m] by label.
+    """
+    _write([path], lambda: draw_surface(title, points, triangles, marks), DPI)
 
 
 def write_charts(path: str | Path, title: str, charts: Sequence[Chart], columns: int = 2) -> None:
@@ -249,6 +266,36 @@ def draw_figure(title: str, panels: Sequence[Panel]) -> Figure:
     for axes, panel in zip(all_axes, panels):
         _draw_panel(axes, panel)
     all_axes[-1].set_xlabel('time [s]')
+    return figure
+
+
+def draw_surface(
+    title: str, points: np.ndarray, triangles: np.ndarray, marks: Mapping[str, np.ndarray]
+) -> Figure:
+    """Return the figure of `write_surface`."""
+    figure = NotebookFigure(figsize=(WIDTH, 0.6 * WIDTH), layout='constrained')
+    FigureCanvasAgg(figure)
+    axes: Any = figure.add_subplot(projection='3d')
+    corners = points[triangles]
+    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    lengths = np.linalg.norm(normals, axis=1)
+    light = np.abs(normals @ [0.3, -0.5, 0.8]) / np.maximum(lengths, np.finfo(float).tiny)
+    colours = np.clip(0.55 + 0.4 * light, 0, 1)[:, None] * [0.86, 0.88, 0.92]
+    axes.add_collection3d(Poly3DCollection(corners, facecolors=colours, alpha=0.5, clip_on=False))
+    for number, (label, places) in enumerate(marks.items()):
+        colour = COLOURS[number % len(COLOURS)]
+        axes.scatter(*places.T, s=6, color=colour, label=_escape(label), clip_on=False)
+    low, high = points.min(axis=0), points.max(axis=0)
+    margin = 0.05 * np.max(high - low)
+    limits = np.stack([low - margin, high + margin], 1).tolist()
+    axes.set(xlim=limits[0], ylim=limits[1], zlim=limits[2])
+    axes.set_proj_type('ortho')
+    axes.set_box_aspect(high - low + 2 * margin, zoom=1.25)
+    axes.set(xlabel='x [m]', ylabel='y [m]', zlabel='z [m]')
+    axes.tick_params(labelsize=7)
+    axes.locator_params(nbins=3)
+    axes.legend(loc='upper left', frameon=False, fontsize=8)
+    figure.suptitle(_escape(title))
     return figure
 
 

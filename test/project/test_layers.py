@@ -85,6 +85,8 @@ OWNERS = {
     'lxml': 'description.document',
     'matplotlib': 'util.plots',
     'mcap': 'recording.mcap_file',
+    'meshio': 'reduction.mesh_files',
+    'mpl_toolkits': 'util.plots',
     'msgspec': 'viewer.widget_messages',
     'zstandard': 'recording.chunks',
     'lz4': 'recording.chunks',

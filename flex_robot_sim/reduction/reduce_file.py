@@ -1,0 +1,168 @@
+"""A file with a solid or a mesh to a reduced link: meshing, interfaces, reduction, cache."""
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from flex_robot_sim.reduction import mesh_files, meshing, result_cache
+from flex_robot_sim.reduction.elasticity import Material, Mesh, fourteen_points, jacobians
+from flex_robot_sim.reduction.interface_search import FoundInterface, JointFrame, find_interfaces
+from flex_robot_sim.reduction.plausibility import UNITS, check_memory, check_size, density_factor
+from flex_robot_sim.reduction.reduce_mesh import Source, no_stage, reduce_mesh
+from flex_robot_sim.reduction.reduced_file import ReducedFileError, read_reduced, write_reduced
+from flex_robot_sim.reduction.reduced_link import ReducedLink
+from flex_robot_sim.reduction.supports import ReductionError
+from flex_robot_sim.reduction.surface import surface_of
+from flex_robot_sim.util.files import read_bytes
+
+NO_POSE = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
+
+
+class LinkFrame(NamedTuple):
+    """What the robot states about a link."""
+
+    name: str
+    joints: Sequence[JointFrame]  # to the parent, then to the children; in the frame of the link
+    mass: float = 0.0  # of <inertial>; 0: unknown              [kg]
+    gyration: float = 0.0  # radius of gyration of <inertial>       [m]
+
+
+class Options(NamedTuple):
+    """Options of a reduction; lengths in metres."""
+
+    modes: int = 6  # in addition to the static shapes
+    mesh: float = 0.0  # largest size of an element; 0: by the size of the solid
+    interface: str = 'rigid'  # or 'mean'
+    radius: float = 0.0  # of the nodes around a joint; 0: the nearest face
+    depth: float = 0.0  # of these nodes along the axis; 0: the radius, or all
+    unit: str = ''  # of the file, a key of UNITS; '': metres, STEP: as it states
+    pose: tuple[float, ...] = NO_POSE  # rotation by rows, and place, of the file in the link
+    is_density_scaled: bool = False  # to the mass of <inertial>
+
+
+class Reduction(NamedTuple):
+    """A reduced link, and how it came about."""
+
+    link: ReducedLink
+    mesh: Mesh
+    interfaces: list[FoundInterface]
+    notes: list[str]
+    is_cached: bool
+
+
+DEFAULTS = Options()
+
+
+def reduce_file(
+    path: Path,
+    frame: LinkFrame,
+    material: Material,
+    options: Options = DEFAULTS,
+    report: Callable[[str], None] = no_stage,
+) -> Reduction:
+    """
+    Return the reduced link of a STEP, STL or mesh file, from the cache if it has been made before.
+
+    ReductionError or UsageError, in one line, if that is impossible; OSError if the file is
+    unreadable.
+
+    :param report: is called with the name of each stage when it starts.
+    """
+    content = read_bytes(path)
+    report('mesh')
+    mesh = _place(_mesh(path, content, options), options.pose)
+    surface = surface_of(mesh)
+    check_size(mesh.nodes, [joint.origin for joint in frame.joints], frame.gyration)
+    found = find_interfaces(
+        mesh, surface, frame.joints, options.radius or None, options.depth or None
+    )
+    check_memory(len(mesh.nodes))
+    factor, note = density_factor(
+        _volume(mesh) * material.density, frame.mass, options.is_density_scaled
+    )
+    material = material._replace(density=material.density * factor)
+    notes = [note] if note else []
+    settings = json.dumps(
+        {
+            **options._asdict(),
+            'material': material._asdict(),
+            'joints': {joint.name: joint.origin.tolist() for joint in frame.joints},
+            'axes': [joint.axis.tolist() for joint in frame.joints],
+            'nodes': len(mesh.nodes),
+            'interfaces': [one.summary for one in found],
+        }
+    )
+    key = result_cache.hash_of([content], frame.name + settings)
+    cached = _read_link(key, frame.name)
+    if cached is not None:
+        return Reduction(replace(cached, source=path.name), mesh, found, notes, True)
+    source = Source(frame.name, path.name, key, settings)
+    interfaces = [one.interface for one in found]
+    link = reduce_mesh(
+        mesh, material, interfaces, options.modes, options.interface, source, report
+    )
+    _keep_link(key, link)
+    return Reduction(link, mesh, found, notes, False)
+
+
+def _mesh(path, content, options):
+    """Return the mesh of a file in metres, from the cache if there is one."""
+    kind = path.suffix.lower()
+    settings = json.dumps([kind, options.mesh, options.unit])
+    key = hashlib.sha256(content + settings.encode()).hexdigest()
+    mesh = result_cache.read_mesh(key)
+    if mesh is not None:
+        return mesh
+    unit = UNITS[options.unit or 'm']
+    if kind in meshing.STEP:
+        if options.unit:
+            raise ReductionError(f'{path}: STEP files state their unit. Leave out --unit')
+        mesh = meshing.mesh_solid(path, options.mesh)
+    elif kind in meshing.STL:
+        mesh = meshing.mesh_solid(path, options.mesh, unit)
+    elif kind in mesh_files.KINDS:
+        mesh = mesh_files.read_mesh_file(path, unit)
+    else:
+        known = ', '.join((*meshing.STEP, *meshing.STL, *mesh_files.KINDS))
+        raise ReductionError(f'{path}: unknown kind of file. Known: {known}')
+    result_cache.keep_mesh(key, mesh)
+    return mesh
+
+
+def _place(mesh, pose):
+    """Return the mesh in the frame of the link."""
+    rotation, place = np.reshape(pose[:9], (3, 3)), np.array(pose[9:])
+    return mesh._replace(nodes=mesh.nodes @ rotation.T + place)
+
+
+def _volume(mesh):
+    """Volume of the elements [m3]; ReductionError if one is turned inside out or has none."""
+    points, weights = fourteen_points()
+    determinants = np.linalg.det(jacobians(mesh, mesh.elements, points))
+    if (determinants.min(axis=1) * determinants.max(axis=1) <= 0.0).any():
+        raise ReductionError(
+            'the mesh has elements that are turned inside out or have no volume. Choose another '
+            '--mesh'
+        )
+    return float(np.sum(np.abs(determinants) @ weights))
+
+
+def _read_link(key, name):
+    """Return a reduced link of an earlier run; None if there is none."""
+    try:
+        return read_reduced(result_cache.cached_path(key, 'link'), name)
+    except (OSError, ReducedFileError):
+        return None
+
+
+def _keep_link(key, link):
+    try:
+        result_cache.make_room()
+        write_reduced(result_cache.cached_path(key, 'link'), link)
+    except OSError:  # no folder for a cache
+        return

@@ -1,0 +1,24 @@
+"""Input files of CalculiX and Abaqus for meshes of quadratic tetrahedra."""
+
+
+def mesh_text(mesh):
+    """Return nodes and elements, numbered from 1."""
+    nodes = ''.join(
+        f'{i}, {x:.12e}, {y:.12e}, {z:.12e}\n' for i, (x, y, z) in enumerate(mesh.nodes, 1)
+    )
+    elements = ''.join(
+        f'{i}, ' + ', '.join(map(str, row + 1)) + '\n' for i, row in enumerate(mesh.elements, 1)
+    )
+    return f'*NODE, NSET=NALL\n{nodes}*ELEMENT, TYPE=C3D10, ELSET=EALL\n{elements}'
+
+
+def storage_text(mesh, material, held=()):
+    """Return an input that stores stiffness and mass; `held` nodes do not move."""
+    boundary = ''.join(f'{node + 1}, 1, 3\n' for node in held)
+    return (
+        mesh_text(mesh)
+        + f'*MATERIAL, NAME=M\n*ELASTIC\n{material.E:.12e}, {material.nu:.12e}\n'
+        + f'*DENSITY\n{material.density:.12e}\n*SOLID SECTION, ELSET=EALL, MATERIAL=M\n'
+        + (f'*BOUNDARY\n{boundary}' if boundary else '')
+        + '*STEP\n*FREQUENCY, SOLVER=MATRIXSTORAGE\n4\n*END STEP\n'
+    )
