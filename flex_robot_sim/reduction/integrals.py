@@ -14,11 +14,11 @@ def mass_integrals(
     Return the integrals by their names.
 
     :param nodes: (N, 3) [m]; mass: by node, (N, N) [kg].
-    :param shapes: displacements (3 N, n); field: of second order, (3 N, s, s).
+    :param shapes: displacements (N, 3, n); field: of second order, (N, 3, s, s).
     """
-    count, n, s = len(nodes), shapes.shape[1], field.shape[1]
+    count, n, s = len(nodes), shapes.shape[2], field.shape[2]
     columns = np.concatenate(
-        [nodes[:, :, None], shapes.reshape(count, 3, n), field.reshape(count, 3, s * s)], axis=2
+        [nodes[:, :, None], shapes, field.reshape(count, 3, s * s)], axis=2
     ).transpose(0, 2, 1)
     fields = columns.reshape(count, -1)  # of each field in turn: its x, y and z
     weighted = mass @ fields
@@ -68,6 +68,8 @@ def _crossed(products):
 
 def _largest_rows(gram, s):
     """Return rows G (g, s, s) with sum_r G_r,ij G_r,kl = gram, largest first."""
+    if not s:
+        return np.empty((0, 0, 0))
     values, vectors = np.linalg.eigh((gram + gram.T) / 2)
-    kept = np.flatnonzero(values > max(MIN_ROW * values[-1], 0.0))[::-1][:MAX_ROWS]
+    kept = np.flatnonzero(values > MIN_ROW * values.max(initial=0.0))[::-1][:MAX_ROWS]
     return (vectors[:, kept] * np.sqrt(values[kept])).T.reshape(-1, s, s)

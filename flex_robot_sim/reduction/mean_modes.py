@@ -9,8 +9,9 @@ A second factorisation of the mesh would take several times as long.
 import numpy as np
 from scipy import sparse
 
-from flex_robot_sim.reduction.shapes import independent, times_mass
-from flex_robot_sim.reduction.supports import RigidSupport, factored, rigid_motions
+from flex_robot_sim.reduction.freedoms import Mass
+from flex_robot_sim.reduction.shapes import independent
+from flex_robot_sim.reduction.supports import RigidSupport, factored
 
 LAYERS = 3  # of elements around the interfaces
 SHIFT = 1e-3  # of the diagonal of their stiffness
@@ -18,20 +19,18 @@ ROUNDS = 30
 CHANGE = 1e-5  # of an eigenvalue in the last round, relative
 
 
-def mean_eigenvalues(
-    support: RigidSupport, mass: sparse.csr_matrix, modes: np.ndarray
-) -> np.ndarray:
+def mean_eigenvalues(support: RigidSupport, mass: Mass, modes: np.ndarray) -> np.ndarray:
     """
     Return the lowest eigenvalues [1/s2] with mean interfaces.
 
-    :param modes: with rigid interfaces, (3 N, count); as many eigenvalues are returned.
+    :param modes: with rigid interfaces, (d, count); as many eigenvalues are returned.
     """
     count, stiffness = modes.shape[1], support.stiffness
     rows = _rows_around(support, mass)
     local = stiffness[rows][:, rows]
     # regular also where all nodes are near an interface
     local = factored((local + SHIFT * sparse.diags(local.diagonal())).tocsc())
-    held, rigid = support.loads(support.root), rigid_motions(support.nodes, support.root.origin)
+    held, rigid = support.loads(support.root), support.freedoms.motions(support.root.origin)
 
     def without_root(u):
         return u - rigid @ (held.T @ u)
@@ -47,7 +46,7 @@ def mean_eigenvalues(
     previous = np.full(count, np.inf)
     for _ in range(ROUNDS):
         basis, factors = independent(stiffness, np.hstack([shapes, directions]))
-        values, vectors = np.linalg.eigh(basis.T @ times_mass(mass, basis))
+        values, vectors = np.linalg.eigh(basis.T @ mass.times(basis))
         vectors, eigenvalues = vectors[:, ::-1][:, :count], 1 / values[::-1][:count]
         coefficients = factors @ vectors
         coefficients[:count] = 0.0
@@ -56,17 +55,17 @@ def mean_eigenvalues(
         if np.all(np.abs(previous - eigenvalues) <= CHANGE * eigenvalues):
             break
         previous = eigenvalues
-        residual = stiffness @ shapes - times_mass(mass, shapes) * eigenvalues
+        residual = stiffness @ shapes - mass.times(shapes) * eigenvalues
         directions = np.hstack([precondition(residual), steps])
     return eigenvalues
 
 
 def _rows_around(support, mass):
     """Degrees of freedom of nodes in a few layers of elements around the interfaces."""
-    near = np.zeros(support.size // 3)
+    near = np.zeros(len(support.freedoms.points))
     for interface in (support.root, *support.stations):
         near[interface.nodes] = 1.0
-    neighbours = (mass != 0).astype(float)
+    neighbours = (mass.by_node != 0).astype(float)
     for _ in range(LAYERS):
         near = (neighbours @ near > 0).astype(float)
-    return (3 * np.flatnonzero(near)[:, None] + np.arange(3)).ravel()
+    return support.freedoms.rows(np.flatnonzero(near))

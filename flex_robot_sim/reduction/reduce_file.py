@@ -13,7 +13,7 @@ from flex_robot_sim.reduction import mesh_files, meshing, result_cache
 from flex_robot_sim.reduction.elasticity import Material, Mesh, fourteen_points, jacobians
 from flex_robot_sim.reduction.interface_search import FoundInterface, JointFrame, find_interfaces
 from flex_robot_sim.reduction.plausibility import UNITS, check_memory, check_size, density_factor
-from flex_robot_sim.reduction.reduce_mesh import Source, no_stage, reduce_mesh
+from flex_robot_sim.reduction.reduce_model import Source, no_stage
 from flex_robot_sim.reduction.reduced_file import ReducedFileError, read_reduced, write_reduced
 from flex_robot_sim.reduction.reduced_link import ReducedLink
 from flex_robot_sim.reduction.supports import ReductionError
@@ -103,9 +103,9 @@ def reduce_file(
         return Reduction(replace(cached, source=path.name), mesh, found, notes, True)
     source = Source(frame.name, path.name, key, settings)
     interfaces = [one.interface for one in found]
-    link = reduce_mesh(
-        mesh, material, interfaces, options.modes, options.interface, source, report
-    )
+    report('stiffness and mass')
+    model = model_of(mesh, material)
+    link = reduce_model(model, interfaces, options.modes, options.interface, source, report)
     _keep_link(key, link)
     return Reduction(link, mesh, found, notes, False)
 

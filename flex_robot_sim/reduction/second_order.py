@@ -18,7 +18,7 @@ import numpy as np
 
 from flex_robot_sim.reduction.elasticity import Material, Mesh, four_points, physical_gradients
 from flex_robot_sim.reduction.shapes import Shapes
-from flex_robot_sim.reduction.supports import RigidSupport, Support, turned_twice
+from flex_robot_sim.reduction.supports import RigidSupport, Support, rigid_turns
 
 MAX_SOFT = 6  # coordinates with terms of second order
 BENT = (
@@ -69,9 +69,9 @@ def second_order(
     mesh: Mesh, material: Material, support: Support, shapes: Shapes, max_soft: int = MAX_SOFT
 ) -> SecondOrder:
     """Return the field of second order of the softest coordinates."""
-    count = min(max_soft, shapes.displacements.shape[1])
+    count = min(max_soft, shapes.values.shape[1])
     pairs = [(i, j) for i in range(count) for j in range(i + 1)]
-    phi = shapes.displacements[:, :count]
+    phi = shapes.values[:, :count]
     forces = second_order_forces(mesh, material, phi, pairs)
     cubic = np.empty((count, count, count))
     for pair, (i, j) in enumerate(pairs):
@@ -110,7 +110,8 @@ def _turned_interfaces(support, phi, pairs):
         return moved
     for station in support.stations:
         turns = support.motion(station, phi)[:3]
-        twice = turned_twice(turns, support.nodes[station.nodes] - station.origin)
+        rows = support.freedoms.rows(station.nodes)
+        twice = rigid_turns(support.freedoms, rows, station.origin, turns)
         for pair, (i, j) in enumerate(pairs):
-            moved[station.rows, pair] = twice[:, :, i, j].ravel()
+            moved[rows, pair] = twice[:, i, j]
     return moved

@@ -11,7 +11,8 @@ import numpy as np
 from scipy import linalg, sparse
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
-from flex_robot_sim.reduction.supports import ReductionError, Support, rigid_motions
+from flex_robot_sim.reduction.freedoms import Mass
+from flex_robot_sim.reduction.supports import ReductionError, Support
 
 CANDIDATES = 3  # modes that are computed, over those that are chosen
 MIN_INDEPENDENT = 1e-8  # share of a shape that is not a sum of other ones, squared
@@ -20,13 +21,13 @@ SEED = 0  # of the first vector of the iterations
 
 
 class Shapes(NamedTuple):
-    """Displacements by coordinate, and the natural modes of the mesh."""
+    """Values of the degrees of freedom by coordinate, and the natural modes of the model."""
 
-    displacements: np.ndarray  # (3 N, n), largest one 1
+    values: np.ndarray  # (d, n), largest displacement 1
     stiffness: np.ndarray  # (n,)  diagonal of K
     frequencies: np.ndarray  # (n,)  of the reduced model [Hz]
     eigenvalues: np.ndarray  # (m,)  of the mesh [1/s2]
-    modes: np.ndarray  # (3 N, m)  of the mesh
+    modes: np.ndarray  # (d, m)  of the mesh
 
 
 def hertz(eigenvalues: np.ndarray) -> np.ndarray:
@@ -34,24 +35,16 @@ def hertz(eigenvalues: np.ndarray) -> np.ndarray:
     return np.sqrt(eigenvalues) / (2 * np.pi)
 
 
-def times_mass(mass: sparse.csr_matrix, displacements: np.ndarray) -> np.ndarray:
-    """Product of the mass matrix with displacements (3 N, k), from the mass by node (N, N)."""
-    count = len(displacements) // 3
-    return (mass @ displacements.reshape(count, -1)).reshape(displacements.shape)
-
-
-def mesh_modes(
-    support: Support, mass: sparse.csr_matrix, count: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Lowest eigenvalues (count,) [1/s2] and modes (3 N, count) of the mesh; v^T M v = 1."""
+def mesh_modes(support: Support, mass: Mass, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Lowest eigenvalues (count,) [1/s2] and modes (d, count) of the mesh; v^T M v = 1."""
     size = support.size
     inverse = LinearOperator(
         (size, size), lambda v: support.solve(v.reshape(-1, 1))[:, 0], dtype=float
     )
     inertia = LinearOperator(
-        (size, size), lambda v: times_mass(mass, v.reshape(-1, 1))[:, 0], dtype=float
+        (size, size), lambda v: mass.times(v.reshape(-1, 1))[:, 0], dtype=float
     )
-    start = support.solve(times_mass(mass, np.random.default_rng(SEED).standard_normal((size, 1))))
+    start = support.solve(mass.times(np.random.default_rng(SEED).standard_normal((size, 1))))
     try:
         values, modes = eigsh(
             support.stiffness, count, inertia, sigma=0.0, OPinv=inverse, v0=start[:, 0], tol=1e-10
@@ -72,11 +65,7 @@ def mesh_modes(
 
 
 def observed(
-    support: Support,
-    mass: sparse.csr_matrix,
-    static: np.ndarray,
-    values: np.ndarray,
-    modes: np.ndarray,
+    support: Support, mass: Mass, static: np.ndarray, values: np.ndarray, modes: np.ndarray
 ) -> np.ndarray:
     """
     Share of each mode in what the interfaces measure, (k,).
@@ -84,19 +73,19 @@ def observed(
     It is the largest of its effective masses at the root, over the inertia of the link, and of its
     compliances at the stations, over the static ones.
 
-    :param static: displacements under unit wrenches on the stations, (3 N, 6 stations).
+    :param static: displacements under unit wrenches on the stations, (d, 6 stations).
     :param values: eigenvalues of the modes, (k,).
     """
-    rigid = rigid_motions(support.nodes, support.root.origin)
-    inertia = np.einsum('ia,ia->a', rigid, times_mass(mass, rigid))
-    shares = [(modes.T @ times_mass(mass, rigid)) ** 2 / inertia]
+    rigid = support.freedoms.motions(support.root.origin)
+    inertia = np.einsum('ia,ia->a', rigid, mass.times(rigid))
+    shares = [(modes.T @ mass.times(rigid)) ** 2 / inertia]
     for row, station in enumerate(support.stations):
         compliance = np.diag(support.motion(station, static[:, 6 * row : 6 * row + 6]))
         shares.append(support.motion(station, modes).T ** 2 / values[:, None] / compliance)
     return np.max(np.hstack(shares), axis=1)
 
 
-def make_shapes(support: Support, mass: sparse.csr_matrix, modes: int) -> Shapes:
+def make_shapes(support: Support, mass: Mass, modes: int) -> Shapes:
     """Return the shapes: six static ones by station, and `modes` natural modes."""
     candidates = min(CANDIDATES * modes, support.size - 7)
     values, natural = mesh_modes(support, mass, max(candidates, 6))
@@ -107,18 +96,20 @@ def make_shapes(support: Support, mass: sparse.csr_matrix, modes: int) -> Shapes
     chosen = np.sort(np.argsort(-importance, kind='stable')[:modes])
     basis, _ = independent(support.stiffness, np.hstack([natural[:, chosen], static]))
     K = basis.T @ (support.stiffness @ basis)
-    M = basis.T @ times_mass(mass, basis)
+    M = basis.T @ mass.times(basis)
     eigenvalues, vectors = linalg.eigh(K, M)
     shapes = basis @ vectors
-    largest = np.linalg.norm(shapes.reshape(-1, 3, shapes.shape[1]), axis=1).max(axis=0)
-    signs = np.sign(shapes[np.abs(shapes).argmax(axis=0), range(shapes.shape[1])])
+    fields = support.freedoms.displacements(shapes)
+    largest = np.linalg.norm(fields, axis=1).max(axis=0)
+    fields = fields.reshape(-1, shapes.shape[1])
+    signs = np.sign(fields[np.abs(fields).argmax(axis=0), range(shapes.shape[1])])
     scale = signs / largest
     return Shapes(shapes * scale, eigenvalues * scale**2, hertz(eigenvalues), values, natural)
 
 
 def independent(stiffness: sparse.csr_matrix, basis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """
-    Return displacements (3 N, k) that span those of the basis, without dependent ones.
+    Return displacements (d, k) that span those of the basis, without dependent ones.
 
     Their strain energies are 1/2 and those of their products 0. They are basis @ factors, with the
     second value.

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flex_robot_sim.reduction.supports import Interface, Support, turned_twice
+from flex_robot_sim.reduction.supports import Interface, Support, rigid_turns, turned_twice
 
 
 class Station(NamedTuple):
@@ -45,7 +45,7 @@ def station_motion(
     """
     Return U (6, n) and Q (s, s, 6) of a station, (8) of `reduced_link`.
 
-    :param shapes: displacements (3 N, n); field: of second order, (3 N, s, s).
+    :param shapes: values (d, n); field: of second order, (d, s, s).
     """
     count = field.shape[1]
     if station.interface is None:
@@ -61,9 +61,9 @@ def station_motion(
 
 def _without_turns(support, interface, motion, field):
     """Return the field of second order without that of the turn of an interface."""
-    turns = motion[:3, : field.shape[1]]
-    rest = np.zeros_like(field)
-    arms = support.nodes[interface.nodes] - interface.origin
-    turned = turned_twice(turns, arms).reshape(-1, *field.shape[1:])
-    rest[interface.rows] = field[interface.rows] - turned
-    return rest
+    freedoms, turns = support.freedoms, motion[:3, : field.shape[1]]
+    rows = freedoms.rows(interface.nodes)
+    turned = rigid_turns(freedoms, rows, interface.origin, turns)
+    without = np.zeros_like(field)
+    without[rows] = field[rows] - turned
+    return without

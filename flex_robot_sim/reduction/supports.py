@@ -1,5 +1,5 @@
 """
-Statics of a mesh whose root interface is held, with interfaces that move rigidly or on average.
+Statics of a model whose root interface is held, with interfaces that move rigidly or on average.
 
 Each interface has a frame, and a motion (theta, d) of six coordinates, angular ones first. With R,
 the rigid motions d + theta x (x - origin) of its nodes, this motion is the mean of the nodes, and
@@ -17,9 +17,10 @@ import numpy as np
 from scipy import linalg, sparse
 from scipy.sparse.linalg import splu
 
+from flex_robot_sim.reduction.freedoms import Freedoms
 from flex_robot_sim.util.exceptions import FlexRobotSimError
 
-MIN_SPREAD = 1e-6  # of the nodes of an interface across a line, over their distance
+MIN_SPREAD = 1e-6  # smallest singular value of R with columns of length 1
 
 
 class ReductionError(FlexRobotSimError):
@@ -32,25 +33,6 @@ class Interface(NamedTuple):
     name: str  # of the joint
     origin: np.ndarray  # (3,)  in the frame of the link [m]
     nodes: np.ndarray  # (k,)  rows of nodes
-
-    def motions(self, nodes: np.ndarray) -> np.ndarray:
-        """Displacements of its nodes by motion R, (3 k, 6)."""
-        return rigid_motions(nodes[self.nodes], self.origin)
-
-    @property
-    def rows(self) -> np.ndarray:
-        """Degrees of freedom of its nodes, (3 k,)."""
-        return (3 * self.nodes[:, None] + np.arange(3)).ravel()
-
-
-def rigid_motions(points: np.ndarray, origin: np.ndarray) -> np.ndarray:
-    """Displacements of points (k, 3) in rotations about x, y, z and translations, (3 k, 6)."""
-    motions = np.zeros((len(points), 3, 6))
-    arms = points - origin
-    for axis in range(3):
-        motions[:, :, axis] = np.cross(np.eye(3)[axis], arms)
-        motions[:, axis, 3 + axis] = 1.0
-    return motions.reshape(-1, 6)
 
 
 def turned_twice(turns: np.ndarray, arms: np.ndarray) -> np.ndarray:
@@ -65,48 +47,63 @@ def turned_twice(turns: np.ndarray, arms: np.ndarray) -> np.ndarray:
     return (product + product.swapaxes(2, 3)) / 2
 
 
-def check_interface(nodes: np.ndarray, interface: Interface) -> None:
+def rigid_turns(
+    freedoms: Freedoms, rows: np.ndarray, origin: np.ndarray, turns: np.ndarray
+) -> np.ndarray:
+    """Second derivatives of degrees of freedom of a rigid interface, (rows, s, s)."""
+    node, direction = freedoms.node[rows], freedoms.direction[rows]
+    twice = turned_twice(turns, freedoms.points[node] - origin)
+    is_shift = direction < 3  # a rotation vector is the same everywhere
+    return twice[np.arange(len(rows)), np.where(is_shift, direction, 0)] * is_shift[:, None, None]
+
+
+def check_interface(freedoms: Freedoms, interface: Interface) -> None:
     """Refuse an interface whose nodes lie on a line: it could turn about it."""
-    points = nodes[interface.nodes]
-    spread = np.linalg.svd(points - points.mean(axis=0), compute_uv=False)
-    if len(points) < 3 or spread[1] <= MIN_SPREAD * spread[0]:
+    rows = freedoms.rows(interface.nodes)
+    if not len(rows):
         raise ReductionError(
-            f'interface "{interface.name}": its nodes ({len(points)}) lie on one line, about which '
-            'the link would turn. Choose a larger --radius or --depth'
+            f'interface "{interface.name}": its nodes have no degrees of freedom. Export the '
+            'matrices without boundary conditions'
+        )
+    motions = freedoms.motions(interface.origin, rows)
+    size = np.linalg.norm(motions, axis=0)
+    if size.min() <= 0.0 or np.linalg.svd(motions / size, compute_uv=False)[-1] < MIN_SPREAD:
+        raise ReductionError(
+            f'interface "{interface.name}": its nodes ({len(interface.nodes)}) lie on one line, '
+            'about which the link would turn. Choose a larger --radius or --depth'
         )
 
 
 class Support:
-    """Stiffness of a mesh with held root, factored; base of the two kinds of interface."""
+    """Stiffness of a model with held root, factored; base of the two kinds of interface."""
 
     def __init__(
         self,
-        nodes: np.ndarray,
+        freedoms: Freedoms,
         stiffness: sparse.csr_matrix,
         root: Interface,
         stations: list[Interface],
     ) -> None:
         for interface in (root, *stations):
-            check_interface(nodes, interface)
-        self.nodes, self.stiffness, self.root, self.stations = nodes, stiffness, root, stations
-        self.size = stiffness.shape[0]
+            check_interface(freedoms, interface)
+        self.freedoms, self.stiffness, self.root, self.stations = (
+            freedoms,
+            stiffness,
+            root,
+            stations,
+        )
+        self.size = freedoms.size
 
     def loads(self, interface: Interface) -> np.ndarray:
-        """Forces of unit wrenches on an interface, B of (1) for all nodes, (3 N, 6)."""
-        motions = interface.motions(self.nodes)
-        forces = np.zeros((self.size, 6))
-        # scaled, so that the size of an interface does not matter
-        scale = np.linalg.norm(motions, axis=0)
-        scaled = motions / scale
-        forces[interface.rows] = np.linalg.solve(scaled.T @ scaled, scaled.T).T / scale
-        return forces
+        """Forces of unit wrenches on an interface, B of (1), (d, 6)."""
+        return self.freedoms.loads(interface.origin, interface.nodes)
 
-    def motion(self, interface: Interface, displacements: np.ndarray) -> np.ndarray:
-        """Motion (theta, d) of an interface in displacements (3 N, ...), (6, ...)."""
-        return np.tensordot(self.loads(interface), displacements, (0, 0))
+    def motion(self, interface: Interface, values: np.ndarray) -> np.ndarray:
+        """Motion (theta, d) of an interface in values (d, ...), (6, ...)."""
+        return np.tensordot(self.loads(interface), values, (0, 0))
 
     def solve(self, forces: np.ndarray) -> np.ndarray:
-        """Displacements (3 N, k) under forces (3 N, k), with the root held."""
+        """Values (d, k) under forces (d, k), with the root held."""
         raise NotImplementedError
 
 
@@ -122,23 +119,19 @@ class RigidSupport(Support):
     def _transformation(self):
         """Sparse matrix from motions of stations and free degrees of freedom to all of them."""
         is_free = np.ones(self.size, bool)
-        is_free[self.root.rows] = False
+        is_free[self.freedoms.rows(self.root.nodes)] = False
         columns = []
         for station in self.stations:
-            if not is_free[station.rows].all():
-                raise ReductionError(
-                    f'interface "{station.name}" shares nodes with another one. Choose a smaller '
-                    '--radius or --depth'
-                )
-            is_free[station.rows] = False
+            rows = self.freedoms.rows(station.nodes)
+            is_free[rows] = False
             motion = sparse.lil_matrix((self.size, 6))
-            motion[station.rows] = station.motions(self.nodes)
+            motion[rows] = self.freedoms.motions(station.origin, rows)
             columns.append(motion.tocsr())
         columns.append(sparse.identity(self.size, format='csc')[:, np.flatnonzero(is_free)])
         return sparse.hstack(columns, format='csr')
 
     def solve(self, forces: np.ndarray) -> np.ndarray:
-        """Displacements (3 N, k) under forces (3 N, k), with the root held."""
+        """Values (d, k) under forces (d, k), with the root held."""
         T = self.transformation
         return T @ self._factor.solve(np.ascontiguousarray(T.T @ forces))
 
@@ -149,21 +142,22 @@ class MeanSupport(Support):
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         # six degrees of freedom of the root carry no force under loads in equilibrium
-        motions = self.root.motions(self.nodes)
+        rows = self.freedoms.rows(self.root.nodes)
+        motions = self.freedoms.motions(self.root.origin, rows)
         _, _, order = linalg.qr(motions.T, mode='economic', pivoting=True)
         is_free = np.ones(self.size, bool)
-        is_free[self.root.rows[order[:6]]] = False
+        is_free[rows[order[:6]]] = False
         self._free = np.flatnonzero(is_free)
         self._factor = factored(self.stiffness[self._free][:, self._free].tocsc())
-        self._all = rigid_motions(self.nodes, self.root.origin)
+        self._all = self.freedoms.motions(self.root.origin)
         self._held = self.loads(self.root)
 
     def solve(self, forces: np.ndarray) -> np.ndarray:
-        """Displacements (3 N, k) under forces (3 N, k), with the root held."""
+        """Values (d, k) under forces (d, k), with the root held."""
         balanced = forces - self._held @ (self._all.T @ forces)
-        displacements = np.zeros_like(balanced)
-        displacements[self._free] = self._factor.solve(balanced[self._free])
-        return displacements - self._all @ (self._held.T @ displacements)
+        values = np.zeros_like(balanced)
+        values[self._free] = self._factor.solve(balanced[self._free])
+        return values - self._all @ (self._held.T @ values)
 
 
 def factored(matrix: sparse.csc_matrix) -> Any:

@@ -34,19 +34,18 @@ def surface_of(mesh: Mesh) -> Surface:
     return Surface(nodes, place.reshape(-1, 3), elements)
 
 
-def surface_strains(mesh: Mesh, surface: Surface, shapes: np.ndarray) -> np.ndarray:
+def surface_strains(mesh: Mesh, surface: Surface, fields: np.ndarray) -> np.ndarray:
     """
     Strains xx, yy, zz, xy, yz, zx at the corners of the surface by coordinate, (v, 6, n).
 
     They are means over the elements of the triangles around a corner.
 
-    :param shapes: displacements (3 N, n).
+    :param fields: displacements by coordinate, (N, 3, n).
     """
     rows = np.unique(surface.elements)
     elements, corners = mesh.elements[rows], np.eye(4)
     inverse = np.linalg.inv(jacobians(mesh, elements, corners))
     gradients = np.matmul(shape_gradients(corners), inverse)
-    fields = shapes.reshape(len(mesh.nodes), 3, -1)
     row_of_node = np.full(len(mesh.nodes), -1)
     row_of_node[surface.nodes] = np.arange(len(surface.nodes))
     sums = np.zeros((len(surface.nodes), 6, fields.shape[2]))

@@ -15,8 +15,9 @@ from flex_robot_sim.reduction.elasticity import (
     jacobians,
     shape_functions,
 )
+from flex_robot_sim.reduction.freedoms import Mass, freedoms_of
 from flex_robot_sim.reduction.mean_modes import mean_eigenvalues
-from flex_robot_sim.reduction.reduce_mesh import reduce_mesh
+from flex_robot_sim.reduction.reduce_model import model_of, reduce_model
 from flex_robot_sim.reduction.second_order import second_order, second_order_forces
 from flex_robot_sim.reduction.shapes import make_shapes, mesh_modes
 from flex_robot_sim.reduction.supports import (
@@ -47,7 +48,7 @@ def bar():
 @pytest.fixture(scope='module')
 def link(bar):
     root, tip = ends(bar)
-    return reduce_mesh(bar, MATERIAL, [root, tip])
+    return reduce_model(model_of(bar, MATERIAL), [root, tip])
 
 
 def bending_frequencies(height, count):
@@ -86,19 +87,20 @@ def test_shortening_and_setback_of_the_tip_are_those_of_a_beam(link):
 def test_interfaces_of_both_kinds_hold_the_root(bar, kind):
     root, tip = ends(bar)
     K, mass = assemble(bar, MATERIAL)
-    support = SUPPORTS[kind](bar.nodes, K, root, [tip])
+    support = SUPPORTS[kind](freedoms_of(bar.nodes), K, root, [tip])
     u = support.solve(support.loads(tip))
     assert np.abs(support.motion(root, u)).max() < 1e-12 * np.abs(u).max()
     # the root carries the wrench: forces elsewhere are those of the tip
     forces = K @ u - support.loads(tip)
-    wrench = root.motions(bar.nodes).T @ forces[root.rows]
+    held, moved = (support.freedoms.rows(one.nodes) for one in (root, tip))
+    wrench = support.freedoms.motions(root.origin, held).T @ forces[held]
     assert np.abs(wrench[3:] + np.eye(6)[3:]).max() < 1e-6
-    forces[root.rows] = 0.0
+    forces[held] = 0.0
     if kind == 'rigid':  # forces in equilibrium keep the nodes of the tip in place
-        assert np.abs(tip.motions(bar.nodes).T @ forces[tip.rows]).max() < 1e-6
-        forces[tip.rows] = 0.0
+        assert np.abs(support.freedoms.motions(tip.origin, moved).T @ forces[moved]).max() < 1e-6
+        forces[moved] = 0.0
     assert np.abs(forces).max() < 1e-6 * np.abs(support.loads(tip)).max()
-    values, _ = mesh_modes(support, mass, 4)
+    values, _ = mesh_modes(support, Mass(mass), 4)
     lowest = bending_frequencies(HEIGHT, 1)[0]
     assert np.sqrt(values[0]) / (2 * np.pi) == pytest.approx(lowest, rel=0.01)
 
@@ -108,19 +110,19 @@ def test_modes_are_those_of_dense_algebra(bar):
 
     root, tip = ends(bar)
     K, mass = assemble(bar, MATERIAL)
-    T = RigidSupport(bar.nodes, K, root, [tip]).transformation.toarray()
+    T = RigidSupport(freedoms_of(bar.nodes), K, root, [tip]).transformation.toarray()
     expected = eigh(T.T @ K @ T, T.T @ np.kron(mass.toarray(), np.eye(3)) @ T, eigvals_only=True)
-    values, _ = mesh_modes(RigidSupport(bar.nodes, K, root, [tip]), mass, 6)
+    values, _ = mesh_modes(RigidSupport(freedoms_of(bar.nodes), K, root, [tip]), Mass(mass), 6)
     assert values == pytest.approx(expected[:6], rel=1e-7)
-    held = MeanSupport(bar.nodes, K, root, [tip])
+    held = MeanSupport(freedoms_of(bar.nodes), K, root, [tip])
     B = held.loads(root)
     free = np.linalg.svd(B.T)[2][6:].T  # B^T u = 0
     M = free.T @ np.kron(mass.toarray(), np.eye(3)) @ free
     expected = eigh(free.T @ K @ free, M, eigvals_only=True)
-    values, _ = mesh_modes(held, mass, 6)
+    values, _ = mesh_modes(held, Mass(mass), 6)
     assert values == pytest.approx(expected[:6], rel=1e-6)
-    rigid = RigidSupport(bar.nodes, K, root, [tip])
-    values = mean_eigenvalues(rigid, mass, mesh_modes(rigid, mass, 6)[1])
+    rigid = RigidSupport(freedoms_of(bar.nodes), K, root, [tip])
+    values = mean_eigenvalues(rigid, Mass(mass), mesh_modes(rigid, Mass(mass), 6)[1])
     assert values == pytest.approx(expected[:6], rel=1e-4)
 
 
@@ -173,13 +175,13 @@ def test_energy_to_third_order_is_that_of_the_mesh(curved):
     mesh, material = curved
     root, tip = ends(mesh, 0.4)
     K, mass = assemble(mesh, material)
-    support = RigidSupport(mesh.nodes, K, root, [tip])
-    shapes = make_shapes(support, mass, 4)
+    support = RigidSupport(freedoms_of(mesh.nodes), K, root, [tip])
+    shapes = make_shapes(support, Mass(mass), 4)
     second = second_order(mesh, material, support, shapes)
     s = len(second.cubic)
     assert s >= 2
     e = np.random.default_rng(1).standard_normal(s + 1)  # and one stiff coordinate
-    phi, stiffness = shapes.displacements[:, : s + 1], shapes.stiffness[: s + 1]
+    phi, stiffness = shapes.values[:, : s + 1], shapes.stiffness[: s + 1]
 
     def exact(t):
         u = phi @ (t * e) + t**2 / 2 * np.einsum('ajk,j,k->a', second.field, e[:s], e[:s])
@@ -204,18 +206,18 @@ def test_energy_to_third_order_is_that_of_the_mesh(curved):
 def test_a_rigid_tip_stays_rigid_to_second_order(curved):
     mesh, material = curved
     root, tip = ends(mesh, 0.4)
-    link = reduce_mesh(mesh, material, [root, tip])
+    link = reduce_model(model_of(mesh, material), [root, tip])
     K, mass = assemble(mesh, material)
-    support = RigidSupport(mesh.nodes, K, root, [tip])
-    shapes = make_shapes(support, mass, 6)
+    support = RigidSupport(freedoms_of(mesh.nodes), K, root, [tip])
+    shapes = make_shapes(support, Mass(mass), 6)
     second = second_order(mesh, material, support, shapes)
     e = 1e-2 * np.random.default_rng(2).standard_normal(link.soft)
     s = link.soft
-    u = shapes.displacements[:, :s] @ e + np.einsum('ajk,j,k->a', second.field, e, e) / 2
+    u = shapes.values[:, :s] @ e + np.einsum('ajk,j,k->a', second.field, e, e) / 2
     points = (mesh.nodes + u.reshape(-1, 3))[tip.nodes]
     distance = np.linalg.norm(points[1:] - points[0], axis=1)
     rest = np.linalg.norm(mesh.nodes[tip.nodes][1:] - mesh.nodes[tip.nodes][0], axis=1)
-    linear = mesh.nodes[tip.nodes] + (shapes.displacements[:, :s] @ e).reshape(-1, 3)[tip.nodes]
+    linear = mesh.nodes[tip.nodes] + (shapes.values[:, :s] @ e).reshape(-1, 3)[tip.nodes]
     turned = np.linalg.norm(linear[1:] - linear[0], axis=1)
     assert np.abs(distance - rest).max() < 0.05 * np.abs(turned - rest).max()
 
@@ -224,10 +226,10 @@ def test_integrals_are_sums_over_points(curved):
     """Momenta of the deformed link, from points inside the elements."""
     mesh, material = curved
     root, tip = ends(mesh, 0.4)
-    link = reduce_mesh(mesh, material, [root, tip])
+    link = reduce_model(model_of(mesh, material), [root, tip])
     K, mass = assemble(mesh, material)
-    support = RigidSupport(mesh.nodes, K, root, [tip])
-    shapes = make_shapes(support, mass, 6)
+    support = RigidSupport(freedoms_of(mesh.nodes), K, root, [tip])
+    shapes = make_shapes(support, Mass(mass), 6)
     field = second_order(mesh, material, support, shapes).field
     n, s = link.size, link.soft
     points, weights = fourteen_points()
@@ -241,7 +243,7 @@ def test_integrals_are_sums_over_points(curved):
         )
 
     X = at_points(mesh.nodes)
-    phi = at_points(shapes.displacements.reshape(-1, 3, n))
+    phi = at_points(shapes.values.reshape(-1, 3, n))
     Q = at_points(field.reshape(-1, 3, s, s))
     generator = np.random.default_rng(3)
     e = 1e-4 * generator.standard_normal(n)
@@ -303,10 +305,10 @@ def test_a_hole_and_interfaces_on_a_line_are_refused(bar):
         np.vstack([bar.elements, separate.elements + len(bar.nodes)]),
     )
     with pytest.raises(ReductionError, match='the mesh has 2 pieces that are not connected'):
-        reduce_mesh(both, MATERIAL, [root, tip])
+        reduce_model(model_of(both, MATERIAL), [root, tip])
     line = root._replace(nodes=root.nodes[np.abs(bar.nodes[root.nodes, 1]) < 1e-9])
     with pytest.raises(ReductionError, match=r'"root": its nodes \(3\) lie on one line'):
-        reduce_mesh(bar, MATERIAL, [line, tip])
+        reduce_model(model_of(bar, MATERIAL), [line, tip])
 
 
 def test_joints_that_hold_the_same_nodes_move_together(bar):
@@ -315,7 +317,7 @@ def test_joints_that_hold_the_same_nodes_move_together(bar):
     place = np.array([LENGTH, 0.1, -0.05])
     camera = tip._replace(name='camera', origin=place)
     base = root._replace(name='base', origin=np.array([0.0, 0.2, 0.0]))
-    link = reduce_mesh(bar, MATERIAL, [root, tip, camera, base])
+    link = reduce_model(model_of(bar, MATERIAL), [root, tip, camera, base])
     assert link.station_names == ('tip', 'camera', 'base')
     assert not link.station_shapes[2].any() and not link.station_second[2].any()
     direction, s = np.random.default_rng(5).standard_normal(link.soft), link.soft

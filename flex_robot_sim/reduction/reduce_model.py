@@ -1,4 +1,4 @@
-"""A mesh with interfaces to a reduced link."""
+"""A finite element model with interfaces to a reduced link."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -8,16 +8,27 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from flex_robot_sim.reduction.elasticity import Material, Mesh, assemble
+from flex_robot_sim.reduction.freedoms import Freedoms, Mass, freedoms_of
 from flex_robot_sim.reduction.integrals import mass_integrals
 from flex_robot_sim.reduction.mean_modes import mean_eigenvalues
 from flex_robot_sim.reduction.reduced_link import ReducedLink
-from flex_robot_sim.reduction.second_order import second_order
+from flex_robot_sim.reduction.second_order import SecondOrder, second_order
 from flex_robot_sim.reduction.shapes import hertz, make_shapes, mesh_modes
 from flex_robot_sim.reduction.stations import group_joints, station_motion
 from flex_robot_sim.reduction.supports import SUPPORTS, Interface, ReductionError, RigidSupport
 from flex_robot_sim.reduction.surface import surface_of, surface_strains
 
 COMPARED = 6  # frequencies with interfaces of both kinds
+
+
+class Model(NamedTuple):
+    """Matrices of a link without supports; the mesh is needed for terms of second order."""
+
+    freedoms: Freedoms
+    stiffness: sparse.csr_matrix  # (d, d)
+    mass: Mass
+    mesh: Mesh | None = None  # its nodes are those of `freedoms`
+    material: Material | None = None
 
 
 class Source(NamedTuple):
@@ -36,9 +47,15 @@ def no_stage(_: str) -> None:
     """Ignore the progress."""
 
 
-def reduce_mesh(
-    mesh: Mesh,
-    material: Material,
+def model_of(mesh: Mesh, material: Material) -> Model:
+    """Return the matrices of a mesh in the frame of the link."""
+    check_connected(mesh)
+    stiffness, mass = assemble(mesh, material)
+    return Model(freedoms_of(mesh.nodes), stiffness, Mass(mass), mesh, material)
+
+
+def reduce_model(
+    model: Model,
     interfaces: Sequence[Interface],
     modes: int = 6,
     kind: str = 'rigid',
@@ -48,43 +65,45 @@ def reduce_mesh(
     """
     Return the reduced link.
 
-    :param mesh: in the frame of the link.
     :param interfaces: of the joint to the parent, then of those to the children.
     :param modes: natural modes in addition to six static shapes by station.
     :param kind: of the interfaces, 'rigid' (RBE2) or 'mean' (RBE3).
     :param report: is called with the name of each stage when it starts.
     """
-    report('stiffness and mass')
-    check_connected(mesh)
-    stiffness, mass = assemble(mesh, material)
+    freedoms, stiffness, mass = model.freedoms, model.stiffness, model.mass
     report('factors')
     root, moving, stations = group_joints(interfaces)
-    support = SUPPORTS[kind](mesh.nodes, stiffness, root, moving)
+    support = SUPPORTS[kind](freedoms, stiffness, root, moving)
     report('shapes')
     shapes = make_shapes(support, mass, modes)
     report('terms of second order')
-    second = second_order(mesh, material, support, shapes)
+    n = shapes.values.shape[1]
+    if model.mesh is None or model.material is None:
+        second = SecondOrder(np.empty((freedoms.size, 0, 0)), np.empty((0, 0, 0)))
+    else:
+        second = second_order(model.mesh, model.material, support, shapes)
+    s = len(second.cubic)
     report('integrals and surface')
-    surface = surface_of(mesh)
+    fields = freedoms.displacements(shapes.values)
+    integrals = mass_integrals(
+        freedoms.points, mass.by_node, fields, freedoms.displacements(second.field)
+    )
+    integrals['E0'] = shapes.values.T @ mass.times(shapes.values)
     motions = [
-        station_motion(support, station, shapes.displacements, second.field)
-        for station in stations
+        station_motion(support, station, shapes.values, second.field) for station in stations
     ]
-    n, s = shapes.displacements.shape[1], len(second.cubic)
-    strains = surface_strains(mesh, surface, shapes.displacements)
-    integrals = mass_integrals(mesh.nodes, mass, shapes.displacements, second.field)
     report('interfaces of the other kind')
     if isinstance(support, RigidSupport):
         values = mean_eigenvalues(support, mass, shapes.modes[:, :COMPARED])
     else:
         del support
-        values, _ = mesh_modes(RigidSupport(mesh.nodes, stiffness, root, moving), mass, COMPARED)
+        values, _ = mesh_modes(RigidSupport(freedoms, stiffness, root, moving), mass, COMPARED)
     return ReducedLink(
         link=source.link,
         source=source.name,
         source_hash=source.hash,
         options=source.options,
-        mass=float(mass.sum()),
+        mass=float(mass.by_node.sum()),
         **integrals,
         K=np.diag(shapes.stiffness),
         C=second.cubic,
@@ -95,15 +114,30 @@ def reduce_mesh(
         station_points=np.array([station.origin for station in stations]).reshape(-1, 3),
         station_shapes=np.array([U for U, _ in motions]).reshape(-1, 6, n),
         station_second=np.array([Q for _, Q in motions]).reshape(-1, s, s, 6),
-        surface_points=mesh.nodes[surface.nodes].astype(np.float32),
-        surface_triangles=surface.triangles.astype(np.int32),
-        surface_shapes=shapes.displacements.reshape(-1, 3, n)[surface.nodes].astype(np.float32),
-        surface_strains=strains.astype(np.float32),
+        **_surface(model, fields),
     )
 
 
+def _surface(model, fields):
+    """Return the arrays of the surface; those of all nodes, without triangles, if no mesh."""
+    points, n = model.freedoms.points, fields.shape[2]
+    if model.mesh is None:
+        nodes, triangles = np.arange(len(points)), np.empty((0, 3))
+        strains = np.zeros((len(points), 6, n))
+    else:
+        surface = surface_of(model.mesh)
+        nodes, triangles = surface.nodes, surface.triangles
+        strains = surface_strains(model.mesh, surface, fields)
+    return {
+        'surface_points': points[nodes].astype(np.float32),
+        'surface_triangles': triangles.astype(np.int32),
+        'surface_shapes': fields[nodes].astype(np.float32),
+        'surface_strains': strains.astype(np.float32),
+    }
+
+
 def check_connected(mesh: Mesh) -> None:
-    """Refuse a mesh of several pieces, nodes without elements, or elements turned inside out."""
+    """Refuse a mesh of several pieces, or with nodes without elements."""
     count = len(mesh.nodes)
     used = np.zeros(count, bool)
     used[mesh.elements] = True
