@@ -14,6 +14,7 @@ from typing import TypeAlias
 import numpy as np
 
 from flex_robot_sim.analysis.compliance import compliance_force, compliance_slopes
+from flex_robot_sim.analysis.differences import DIFFERENCE_STEP, difference, scales
 from flex_robot_sim.analysis.workspace_pool import borrowed
 from flex_robot_sim.dynamics.force_slopes import add_all_slopes, add_smooth_slopes
 from flex_robot_sim.dynamics.forces import set_forces
@@ -35,7 +36,7 @@ def tangent(
         _, D, K = difference_slopes(model, loads, q, qd, qdd)
         with borrowed(model) as scratch:
             scratch.call(add_all_slopes, model.arrays, *map(np.ascontiguousarray, (q, qd)), D, K)
-        return D, K
+        return with_compliance(model, q, qd, D, K)
     M, D, K = np.zeros((3, model.size, model.size))
     with borrowed(model) as scratch:
         scratch.call(
