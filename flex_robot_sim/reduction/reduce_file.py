@@ -13,7 +13,7 @@ from flex_robot_sim.reduction import mesh_files, meshing, result_cache
 from flex_robot_sim.reduction.elasticity import Material, Mesh, fourteen_points, jacobians
 from flex_robot_sim.reduction.interface_search import FoundInterface, JointFrame, find_interfaces
 from flex_robot_sim.reduction.plausibility import UNITS, check_memory, check_size, density_factor
-from flex_robot_sim.reduction.reduce_model import Source, no_stage
+from flex_robot_sim.reduction.reduce_model import Source, model_of, no_stage, reduce_model
 from flex_robot_sim.reduction.reduced_file import ReducedFileError, read_reduced, write_reduced
 from flex_robot_sim.reduction.reduced_link import ReducedLink
 from flex_robot_sim.reduction.supports import ReductionError
