@@ -56,7 +56,7 @@ class PointSum:
 
     def poses(self, q):
         """Return poses (R, p) of all bodies in the base; q may be complex."""
-        out = []
+        out: list = []
         for i, (parent, s, j) in enumerate(
             zip(self.arrays.parent, self.arrays.station, self.arrays.joint)
         ):
