@@ -48,7 +48,11 @@ from flex_robot_sim.identification.model_order import best_order, with_order, wi
 from flex_robot_sim.identification.parameters import refuse_twice, unknowns_of
 from flex_robot_sim.identification.prediction import Setup
 from flex_robot_sim.identification.prior_widths import with_prior_widths
-from flex_robot_sim.identification.restarts import BOUND_DISTANCE, with_restarts
+from flex_robot_sim.identification.restarts import (
+    BOUND_DISTANCE,
+    from_fitted_stiffness,
+    with_restarts,
+)
 from flex_robot_sim.identification.sequences import Sequence
 from flex_robot_sim.identification.thinning import largest_factor
 from flex_robot_sim.identification.time_left import stage
@@ -124,6 +128,7 @@ def identify(
     fit = solve(
         problem, z, rounds=1, tolerance=COARSE_TOLERANCE, watch=stage(watch, 'fitting coarsely')
     )
+    fit = from_fitted_stiffness(problem, fit, watch)
     problem, fit = with_restarts(problem, fit, watch)
     watch('looking how fine the model has to be')
     finer = best_order(problem, fit)

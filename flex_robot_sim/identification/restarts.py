@@ -1,4 +1,4 @@
-"""Fits from other starts, where a first fit is not good."""
+"""Fits from other starts, where a first fit is not good or ends far from its start."""
 
 from collections.abc import Callable
 
@@ -17,6 +17,9 @@ MIN_BEST_EXPLAINED = 0.8  # of the best channel of a fit that is not poor
 MAX_NOISE_RATIO = 0.03  # noise of a clear channel, over its standard deviation
 BOUND_DISTANCE = 0.05  # in z: a parameter this close to a bound has diverged
 RESTART_STIFFNESS_FACTORS = 0.6, 0.8, 1.0, 1.25, 1.6
+FAR_FACTOR = 2.0  # of a stiffness that ends far from its start
+FAR_ROUNDS = 3
+MAX_FAR_COST = 0.98  # of a better fit, over the cost before
 MAX_RESTART_COST = 0.8  # of a better start, over the cost before: other modes may fit noise
 
 
@@ -84,3 +87,34 @@ def _explains_all(problem, predicted):
         if (explained(row.measured, table) < least)[is_clear & is_bent].any():
             return False
     return True
+
+
+def from_fitted_stiffness(problem: Problem, fit: Fit, watch: Callable[[str], object]) -> Fit:
+    """
+    Return the Fit, or a better one from the fitted stiffness if that is far from its start.
+
+    Such a fit has fitted masses, dampings and delay along with wrong stiffnesses, and may stop
+    where these suit each other. They start again from the description.
+    """
+    for _ in range(FAR_ROUNDS):
+        if not _is_far(problem, fit):
+            break
+        watch('fitting again, as a stiffness has changed much')
+        z = problem.initial_point()
+        for k, unknown in enumerate(problem.unknowns):
+            if unknown.kind == 'stiffness':
+                z[k] = fit.z[k]
+        best_cost = MAX_FAR_COST * robust_cost(problem, fit.z, fit.deviations)
+        again = solve(problem, z, fit.deviations, rounds=1, tolerance=COARSE_TOLERANCE)
+        if robust_cost(problem, again.z, fit.deviations) > best_cost:
+            break
+        fit = again
+    return fit
+
+
+def _is_far(problem, fit):
+    """Whether a stiffness ends farther from its start than FAR_FACTOR."""
+    return any(
+        unknown.kind == 'stiffness' and unknown.scale == 0.0 and abs(z) > np.log(FAR_FACTOR)
+        for unknown, z in zip(problem.unknowns, fit.z)
+    )
