@@ -1,7 +1,8 @@
 """
 Identification against truths that are not its model.
 
-`python -m benchmarks.identify`, or `flexsim benchmark identify --json`
+`python -m benchmarks.identify`, or `flexsim benchmark identify --json`;
+`python -m benchmarks.identify --only KEY --cases N` runs N random cases of a figure
 
 synthetic_errors    relative errors of parameters after 30 s of an arm with more modes, friction,
                     gauges that are noisy, coarse and late; [s] of the delay
@@ -252,9 +253,24 @@ PARTS = {
 }
 
 
-def measure(quick=False, only=()):
-    """Return all figures by key."""
-    return {key: part(quick) for key, part in PARTS.items() if not only or key in only}
+# figures over random cases: seeds, logs or noisy fits
+WITH_CASES = (
+    'coverage',
+    'coverage_across_logs',
+    'parameter_errors',
+    'far_starts',
+    'excitation_scatter',
+    'verdicts',
+)
+
+
+def measure(quick=False, only=(), cases=None):
+    """Return all figures by key; cases: number of random cases of each, None: all of them."""
+    return {
+        key: part(quick, cases) if cases and key in WITH_CASES else part(quick)
+        for key, part in PARTS.items()
+        if not only or key in only
+    }
 
 
 def as_text(summary):
@@ -269,8 +285,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
     parser.add_argument('--quick', action='store_true')
     parser.add_argument('--only', action='append', default=[], metavar='KEY', choices=PARTS)
+    parser.add_argument('--cases', type=int, metavar='N', help='random cases of each figure')
     arguments = parser.parse_args()
-    print(json.dumps(measure(arguments.quick, arguments.only), indent=2))
+    found = measure(arguments.quick, arguments.only, arguments.cases)
+    print(json.dumps(found, indent=2))
 
 
 if __name__ == '__main__':

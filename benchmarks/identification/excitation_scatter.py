@@ -73,9 +73,9 @@ def scatter(kind, trajectory, seconds, fits):
     return dict(zip(FREE, np.std(rows, axis=0, ddof=1).tolist()))
 
 
-def excitation_scatter(quick=False):
+def excitation_scatter(quick=False, fits=FITS):
     """Return the ratios of standard deviations of the best motion over a chirp and a series."""
-    fits, seconds = (3, 6.0) if quick else (FITS, SECONDS)
+    fits, seconds = (3, 6.0) if quick else (fits, SECONDS)
     bound = float(np.sqrt(fisher.ppf(0.95, fits - 1, fits - 1)))  # of a ratio of two scatters
     out = {}
     for kind in PLANTS[:1] if quick else PLANTS:

@@ -144,13 +144,13 @@ def errors_of(found, truth):
     return out
 
 
-def parameter_errors(quick=False):
+def parameter_errors(quick=False, seeds=SEEDS):
     """Return worst and median errors of each plant by parameter, and their targets."""
     out = {}
     for kind in PLANTS:
         rows = [
             errors_of(*fitted(kind, seed, 6.0 if quick else SECONDS))
-            for seed in range(1 if quick else SEEDS)
+            for seed in range(1 if quick else seeds)
         ]
         out[kind] = {
             path: {

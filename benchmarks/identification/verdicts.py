@@ -72,11 +72,11 @@ def is_right(found, values, clean):
     return bool((error < MAX_RMS_ERROR).all())
 
 
-def verdicts(quick=False):
+def verdicts(quick=False, logs=LOGS):
     """Return how many verdicts are right, and the wrong ones."""
     arm, values = truth(ROBOT)
     rows = []
-    for seed in range(1 if quick else LOGS):
+    for seed in range(1 if quick else logs):
         log = record(ROBOT, SECONDS, seed, arm=arm)
         for number, kind in enumerate((*GOOD, *WRONG)):
             random = np.random.default_rng([seed, number])
