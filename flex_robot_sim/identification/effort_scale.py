@@ -34,14 +34,9 @@ def scale_lines(
 
     :param problem: of the fit, with the final model and step; sequences: samples for this check.
     """
-    masses = [
-        (fit.z[k], unknown)
-        for k, unknown in enumerate(problem.unknowns)
-        if unknown.kind == 'mass' and unknown.scale == 0.0
-    ]
-    change, mass = max(masses, key=lambda row: abs(row[0]), default=(0.0, None))
+    masses = [(x, one) for x, one in zip(fit.z, problem.unknowns) if one.kind == 'mass']
     if (
-        mass is None
+        not masses
         or problem.setup.has_prescribed_motion
         or any(unknown.kind == 'torque_constant' for unknown in problem.unknowns)
     ):
@@ -54,7 +49,12 @@ def scale_lines(
             f'(--free torque_constants), or a clock that is {_clock(shift)}, or other values of '
             'the masses that are not fitted'
         ]
-    if half_width > 0.5 * abs(change) and abs(change) > prior_deviation(mass):
+    change, mass = max(masses, key=lambda row: abs(row[0]) * (row[1].scale == 0.0))
+    if (
+        mass.scale == 0.0
+        and abs(change) > prior_deviation(mass)
+        and half_width > 0.5 * abs(change)
+    ):
         return [
             f'{mass.path} is {_times(change)} its described value. This log does not show whether '
             f'that is so, or efforts of {_times(change)} their true value or a clock that is '
