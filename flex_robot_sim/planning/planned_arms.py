@@ -69,12 +69,12 @@ class PlannedArm:
 
 def arms_of_design(
     arm: ArmModel, payload: Mapping[str, object], uncertainty: float, pose: np.ndarray
-) -> list[ArmModel]:
+) -> tuple[list[ArmModel], list[ArmModel]]:
     """
-    Arms with all payloads and frequencies of a design, the nominal one first.
+    Arms with all payloads and frequencies of a design, the nominal one first, and arms in between.
 
-    The softest arm has the largest payload, the stiffest one the smallest payload. Arms in between
-    follow, so that their first frequencies differ by MAX_FREQUENCY_STEP at most.
+    The softest arm has the largest payload, the stiffest one the smallest payload. First
+    frequencies of the arms of the design differ by MAX_FREQUENCY_STEP at most.
 
     :param payload: link -> mass, or smallest and largest mass [kg].
     :param uncertainty: relative error of the frequencies.
@@ -89,14 +89,18 @@ def arms_of_design(
 
     nominal = loaded(0.0)
     if not uncertainty and all(low == high for low, high in ranges.values()):
-        return [nominal]
+        return [nominal], []
     first = [frequencies(loaded(share), pose) for share in (1.0, -1.0)]
     if not any((values > 0.0).any() for values in first):
-        return [nominal]  # a rigid arm
+        return [nominal], []  # a rigid arm
     low, high = (values[values > 0.0][0] for values in first)
     intervals = int(np.ceil(np.log(high / low) / np.log(MAX_FREQUENCY_STEP)))
     shares = np.linspace(-1.0, 1.0, min(max(intervals, 2), MAX_INTERVALS) + 1)
-    return [nominal, *(loaded(share) for share in shares.tolist() if abs(share) > 1e-9)]
+    design, between = (
+        [loaded(share) for share in row.tolist() if abs(share) > 1e-9]
+        for row in (shares, (shares[1:] + shares[:-1]) / 2)
+    )
+    return [nominal, *design], between
 
 
 def _mass_range(link, mass):

@@ -74,8 +74,8 @@ def plan_move(
         refuse_beyond_stops(arm, every, pose)
     if (start == goal).all():
         raise SettingError('start and goal are the same pose: there is nothing to plan')
-    arms = arms_of_design(arm, payload or {}, float(uncertainty), goal)
-    planner = PlanSearch(arms, start, goal, limits or PlanLimits())
+    arms, between = arms_of_design(arm, payload or {}, float(uncertainty), goal)
+    planner = PlanSearch(arms, start, goal, limits or PlanLimits(), between)
     if duration is None:
         return planner.with_sensitivity(planner.shortest())
     if not MIN_DURATION_S <= number_or_nan(duration) <= MAX_DURATION_S:

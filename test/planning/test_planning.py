@@ -104,6 +104,21 @@ def test_acceleration_has_little_at_frequencies_that_are_ten_percent_off(short_m
     assert plan.warning == '' and plan.worst_residual < 0.15
 
 
+def test_a_long_plan_leaves_little_between_the_frequencies_of_its_design():
+    # five periods, in which minimum jerk leaves a hundredth of a move in one period
+    arm, way = frs.load('single_link'), np.array([0.02])
+    first = frs.frequencies(arm)[0]
+    plan = plan_move(arm, START, way, duration=5 / first)
+    t = np.linspace(0.0, plan.duration, 8001)
+    plain = minimum_jerk_motion(START, way, duration=plan.duration)
+    for factor in np.linspace(0.9, 1.1, 9):
+        wave = np.exp(2j * np.pi * factor * first * t)
+        left, unplanned = (
+            abs(np.sum(motion.samples(t)[:, 2, 0] * wave)) for motion in (plan.motion, plain)
+        )
+        assert left < 0.15 * unplanned
+
+
 def test_sensitivity_of_a_plan_is_its_spectrum(short_move):
     start, way, duration, plan = short_move
     first, t = frs.frequencies(frs.load('single_link'))[0], np.linspace(0.0, duration, 4001)
