@@ -161,7 +161,7 @@ class PlanSearch:
         return self._improved(best, duration, scale)
 
     def _improved(self, nominal, duration, scale):
-        """Return the Plan with the least worst residual, for the nominal arm or for several arms."""
+        """Return the Plan with the least worst residual, for the nominal or for several arms."""
         plans = [self._plan_of(nominal, duration, scale)]
         for count in self._counts:
             for weight in OTHER_ARM_WEIGHTS:
