@@ -165,18 +165,27 @@ class _Assembly:
         return (bodies[segment], station), beam.axes.T @ rotation, offset
 
     def _add_constraint(self, constraint):
-        """Add a closed loop; a frame on a beam is a body without mass."""
+        """Add a closed loop; a frame on a beam is fixed to a body at its station."""
         frames = []
         for name, rotation, position in (
             (constraint.parent, constraint.parent_rotation, constraint.parent_position),
             (constraint.child, constraint.child_rotation, constraint.child_position),
         ):
             (body, station), R, p = self._attachment(name, rotation, position)
-            if station >= 0:
-                body = self._add_body(body, station, -1, R, p, np.zeros(6))
-                R, p = np.eye(3), np.zeros(3)
-            frames.append(Frame(body, R, p))
+            frame = Frame(body, R, p) if station < 0 else self._frame_at(station, R, p)
+            frames.append(frame)
         self._add_rows(constraint, frames)
+
+    def _frame_at(self, station, R, p):
+        """Return the Frame with the pose R, p at a station; without a body there, add one."""
+        place, stations = self.stations[station], self.row['station']
+        for i in range(len(stations)):
+            is_fixed = stations[i] >= 0 and self.row['joint'][i] < 0
+            if is_fixed and self.stations[stations[i]] == place:
+                home_R, home_p = self.row['home_R'][i], self.row['home_p'][i]
+                return Frame(i, home_R.T @ R, home_R.T @ (p - home_p))
+        body = self._add_body(place[0], station, -1, R, p, np.zeros(6))
+        return Frame(body, np.eye(3), np.zeros(3))
 
     def _add_mimic(self, joint, constraint):
         """Add a mimic joint; its frames are those of the links that it and its leader move."""
