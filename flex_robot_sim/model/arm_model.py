@@ -167,10 +167,10 @@ class Workspace(NamedTuple):
     prescribed_effort: np.ndarray  # (j,)    for this motion, in addition to `effort`      [N m, N]
     servo_stiffness: np.ndarray  # (j,)      0: the servo is off                          [N m/rad]
     servo_damping: np.ndarray  # (j,)                                                  [N m s/rad]
-    relative_screw: Vectors6  # (n, 6)     twist of a child by coordinate, relative to its parent
+    row_direction: Vectors3  # (c, 3)     force of each row, or its moment, in the base frame
     constraint_jacobian: np.ndarray  # (c, n)     W: rates of the gaps by coordinate (T71)
     constraint_response: np.ndarray  # (c, n)     X = A^-1 W^T: accelerations by force (T72)
-    constraint_factor: np.ndarray  # (c, c)     Cholesky factor of D = W X
+    constraint_factor: np.ndarray  # (c, c)     factors of D^-1, D = W X
     constraint_force: np.ndarray  # (c,)       of each row, as last solved           [N, N m]
     constraint_gap: np.ndarray  # (c,)       of each row                                [m, -]
     constraint_start: np.ndarray  # (c,)       gap of each row at the start of a step
@@ -467,7 +467,7 @@ def _shapes(i, n, s, j, total, shared, elements, c, elastic):
         'target_rate': (j,),
         'servo_stiffness': (j,),
         'servo_damping': (j,),
-        'relative_screw': (total, 6),
+        'row_direction': (c, 3),
         'constraint_jacobian': (c, total),
         'constraint_response': (c, total),
         'constraint_factor': (c, c),

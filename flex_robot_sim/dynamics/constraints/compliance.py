@@ -16,7 +16,7 @@ from flex_robot_sim.jit.compiled import compiled
 LOCKED = 1e200  # c of a row whose force does not change
 
 
-@compiled
+@compiled(inline=True)
 def is_compliant(arm, r):
     """Whether row r has a spring."""
     return arm.constraint_stiffness[r] > 0.0

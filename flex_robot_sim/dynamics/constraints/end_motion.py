@@ -21,7 +21,7 @@ def set_end_poses(arm, q, qd, work):
             set_pose_of(arm, i, q, qd, work)
 
 
-@compiled
+@compiled(inline=True)
 def set_pose_of(arm, i, q, qd, work):
     """Pose of body i, and Jacobian of the station it is attached to."""
     if arm.station[i] >= 0:

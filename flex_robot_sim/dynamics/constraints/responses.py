@@ -14,13 +14,12 @@ effect of it.
 
 from math import inf
 
-from numpy import sqrt
-
 from flex_robot_sim.dynamics.constraints.rows import set_jacobian
 from flex_robot_sim.jit.compiled import compiled
-from flex_robot_sim.spatial.screws import dot, set_in_child
+from flex_robot_sim.model.body_kinds import COMMON_SHAPES
 
 PROXIMAL_WEIGHT = 1e-10  # share of the diagonal of D that is added to it
+SAFETY = 0.1  # of the prediction that the last correction suffices
 
 
 @compiled
@@ -39,7 +38,7 @@ def set_responses(arm, W, work):
     sweep_to_tip(arm, work)
 
 
-@compiled
+@compiled(inline=True)
 def sweep_to_base(arm, first, end, W, work):
     """
     Set y, in place of X, of the rows of one constraint.
@@ -47,22 +46,23 @@ def sweep_to_base(arm, first, end, W, work):
     :param first: its first row; end: the row after its last one; W: Jacobian, (c, n).
     """
     X, F, b = work.constraint_response, work.row_wrench, work.row_modal_force
+    parent = first_with_coordinates(arm, arm.constraint_body[first, 0])
+    child = first_with_coordinates(arm, arm.constraint_body[first, 1])
     for r in range(first, end):
         for k in range(X.shape[1]):
             X[r, k] = 0.0
-        for side in range(2):
-            for k in range(6):
-                F[side, r, k] = 0.0
-            for k in range(b.shape[2]):
-                b[side, r, k] = 0.0
-    parent = first_with_coordinates(arm, arm.constraint_body[first, 0])
-    child = first_with_coordinates(arm, arm.constraint_body[first, 1])
+        for k in range(6):
+            F[0, r, k] = F[1, r, k] = 0.0
+        for k in range(arm.modes[parent] if parent >= 0 else 0):
+            b[0, r, k] = 0.0
+        for k in range(arm.modes[child] if child >= 0 else 0):
+            b[1, r, k] = 0.0
     while parent >= 0 or child >= 0:  # parents come before their children
         if parent == child:
             for r in range(first, end):
                 for k in range(6):
                     F[0, r, k] += F[1, r, k]
-                for k in range(b.shape[2]):
+                for k in range(arm.modes[parent]):
                     b[0, r, k] += b[1, r, k]
             child = -1
         if parent > child:
@@ -73,7 +73,7 @@ def sweep_to_base(arm, first, end, W, work):
             child = arm.parent[child]
 
 
-@compiled
+@compiled(inline=True)
 def first_with_coordinates(arm, i):
     """The first body from body i towards the base that has coordinates; -1: none."""
     while i >= 0 and arm.joint[i] < 0 and arm.modes[i] == 0:
@@ -81,7 +81,7 @@ def first_with_coordinates(arm, i):
     return i
 
 
-@compiled
+@compiled(inline=True)
 def pass_body(arm, i, first, end, W, F, b, work):
     """
     Eliminate body i for some rows, and pass what is left to its parent.
@@ -96,19 +96,12 @@ def pass_body(arm, i, first, end, W, F, b, work):
     if j >= 0 and (arm.motor[j] >= 0 or work.prescribed[j] == 0.0):
         share = 1.0 / work.d[i]
     for r in range(first, end):
-        F0, F1, F2, F3, F4, F5 = F[r, 0], F[r, 1], F[r, 2], F[r, 3], F[r, 4], F[r, 5]
-        for k in range(n):
-            total = W[r, start + k] - b[r, k]
-            for m in range(k):
-                total -= E[k, m] * X[r, start + m]
-            z = total * E[k, k]
-            X[r, start + k] = z
-            F0 += Z[k, 0] * z
-            F1 += Z[k, 1] * z
-            F2 += Z[k, 2] * z
-            F3 += Z[k, 3] * z
-            F4 += Z[k, 4] * z
-            F5 += Z[k, 5] * z
+        F6 = F[r, 0], F[r, 1], F[r, 2], F[r, 3], F[r, 4], F[r, 5]
+        if n == COMMON_SHAPES[5]:
+            F6 = eliminate_modal_forces(W[r], b[r], start, COMMON_SHAPES[5], E, Z, F6, X[r])
+        elif n > 0:
+            F6 = eliminate_modal_forces(W[r], b[r], start, n, E, Z, F6, X[r])
+        F0, F1, F2, F3, F4, F5 = F6
         if j >= 0:
             tau = W[r, j] - (A[0] * F0 + A[1] * F1 + A[2] * F2)
             tau -= A[3] * F3 + A[4] * F4 + A[5] * F5
@@ -136,11 +129,39 @@ def pass_body(arm, i, first, end, W, F, b, work):
                 b[r, k] = total + K[3, k] * x + K[4, k] * y + K[5, k] * z
 
 
-@compiled
+@compiled(inline=True)
+def eliminate_modal_forces(W, b, start, n, E, Z, F, X):
+    """
+    Set y of the n modes of a body for one row, and return the wrench that is left, six numbers.
+
+    :param W, b: generalised forces (n,) and bias forces on the modes; F: bias wrench.
+    :param start: first coordinate of the modes; X: receives y.
+    """
+    F0, F1, F2, F3, F4, F5 = F
+    for k in range(n):
+        z = W[start + k] - b[k]
+        for m in range(k):
+            z -= E[k, m] * X[start + m]
+        z *= E[k, k]
+        X[start + k] = z
+        F0 += Z[k, 0] * z
+        F1 += Z[k, 1] * z
+        F2 += Z[k, 2] * z
+        F3 += Z[k, 3] * z
+        F4 += Z[k, 4] * z
+        F5 += Z[k, 5] * z
+    return F0, F1, F2, F3, F4, F5
+
+
+@compiled(inline=True)
 def factor_matrix(arm, work):
-    """Cholesky factor of D from y, with its diagonal inverted; 0 for a row without a response."""
-    factor, w, weighted = work.constraint_factor, work.cg_vectors[0], work.cg_vectors[1]
-    y, rows = work.constraint_response, arm.constraint_kind.size
+    """
+    Factors of D^-1 = M^T diag(m) M from y, with M lower triangular; m replaces its diagonal of 1.
+
+    Both are zero for a row without a response.
+    """
+    M, w, weighted = work.constraint_factor, work.cg_vectors[0], work.cg_vectors[1]
+    y, d = work.constraint_response, work.constraint_change
     for k in range(w.size):
         w[k] = 1.0
     for i in range(arm.parent.size):
@@ -148,27 +169,30 @@ def factor_matrix(arm, work):
         if j >= 0:
             is_free = arm.motor[j] >= 0 or work.prescribed[j] == 0.0
             w[j] = 1.0 / work.d[i] if is_free else 0.0
-    for r in range(rows):
+    for r in range(arm.constraint_kind.size):
         for k in range(w.size):
             weighted[k] = w[k] * y[r, k]
-        for s in range(r + 1):
-            total = 0.0
+        for s in range(r + 1):  # row r of D
+            d[s] = 0.0
             for k in range(w.size):
-                total += weighted[k] * y[s, k]
-            if r == s:
-                least = PROXIMAL_WEIGHT * total
-                total += least + work.constraint_compliance[r]
-                for k in range(s):
-                    total -= factor[r, k] * factor[r, k]
-                # rounding may take more from a redundant row than there is
-                factor[r, r] = 1.0 / sqrt(max(total, least)) if least > 0.0 else 0.0
-            else:
-                for k in range(s):
-                    total -= factor[r, k] * factor[s, k]
-                factor[r, s] = total * factor[s, s]
+                d[s] += weighted[k] * y[s, k]
+        least = PROXIMAL_WEIGHT * d[r]
+        pivot = d[r] + least + work.constraint_compliance[r]
+        for s in range(r - 1, -1, -1):  # replace it by diag(m) M times the row
+            product = d[s]
+            for k in range(s):
+                product += M[s, k] * d[k]
+            d[s] = M[s, s] * product
+            pivot -= d[s] * product
+        for s in range(r):
+            M[r, s] = -d[s]
+            for k in range(s + 1, r):
+                M[r, s] -= d[k] * M[k, s]
+        # rounding may take more from a redundant row than there is
+        M[r, r] = 1.0 / max(pivot, least) if least > 0.0 else 0.0
 
 
-@compiled
+@compiled(inline=True)
 def sweep_to_tip(arm, work):
     """Set X from y."""
     X = work.constraint_response
@@ -177,27 +201,38 @@ def sweep_to_tip(arm, work):
             continue
         R, p, parent, s = work.solved_R[i], work.solved_p[i], arm.parent[i], arm.station[i]
         j, n, start, E, Z = arm.joint[i], arm.modes[i], arm.first[i], work.E[i], work.Z[i]
-        A, IA, motion, m, share = arm.screw[i], work.IA[i], work.parent_motion, -1, 0.0
+        A, IA, m, share = arm.screw[i], work.IA[i], -1, 0.0
         if j >= 0:
             m = arm.motor[j]
             if m >= 0 or work.prescribed[j] == 0.0:
                 share = 1.0 / work.d[i]
         for r in range(arm.constraint_kind.size):
-            dV = work.row_acceleration[i, r]
-            if parent < 0:
-                for k in range(6):
-                    dV[k] = 0.0
-            elif s < 0:
-                set_in_child(R, p, work.row_acceleration[parent, r], dV)
-            else:
-                K = work.solved_K[s]
-                for k in range(6):
-                    motion[k] = work.row_acceleration[parent, r, k]
-                    for l in range(arm.modes[parent]):
-                        motion[k] += K[k, l] * X[r, arm.first[parent] + l]
-                set_in_child(R, p, motion, dV)
+            a0 = a1 = a2 = a3 = a4 = a5 = 0.0  # acceleration of the body
+            if parent >= 0:
+                dV = work.row_acceleration[parent, r]
+                x, y, z, u, v, w = dV[0], dV[1], dV[2], dV[3], dV[4], dV[5]
+                if s >= 0:
+                    K = work.solved_K[s]
+                    for k in range(arm.modes[parent]):
+                        e = X[r, arm.first[parent] + k]
+                        x += K[0, k] * e
+                        y += K[1, k] * e
+                        z += K[2, k] * e
+                        u += K[3, k] * e
+                        v += K[4, k] * e
+                        w += K[5, k] * e
+                u += y * p[2] - z * p[1]
+                v += z * p[0] - x * p[2]
+                w += x * p[1] - y * p[0]
+                a0 = R[0, 0] * x + R[1, 0] * y + R[2, 0] * z
+                a1 = R[0, 1] * x + R[1, 1] * y + R[2, 1] * z
+                a2 = R[0, 2] * x + R[1, 2] * y + R[2, 2] * z
+                a3 = R[0, 0] * u + R[1, 0] * v + R[2, 0] * w
+                a4 = R[0, 1] * u + R[1, 1] * v + R[2, 1] * w
+                a5 = R[0, 2] * u + R[1, 2] * v + R[2, 2] * w
             if j >= 0:
-                x = share * (X[r, j] - dot(IA, dV))
+                x = X[r, j] - (IA[0] * a0 + IA[1] * a1 + IA[2] * a2)
+                x = share * (x - (IA[3] * a3 + IA[4] * a4 + IA[5] * a5))
                 X[r, j] = x
                 if m >= 0:
                     X[r, m] = (
@@ -205,13 +240,30 @@ def sweep_to_tip(arm, work):
                         if work.prescribed[j] != 0.0
                         else work.coupling[j] * x / work.added_inertia[m]
                     )
-                for k in range(6):
-                    dV[k] += x * A[k]
-            for k in range(n - 1, -1, -1):
-                total = X[r, start + k] - dot(Z[k], dV)
-                for l in range(k + 1, n):
-                    total -= E[l, k] * X[r, start + l]
-                X[r, start + k] = total * E[k, k]
+                a0 += x * A[0]
+                a1 += x * A[1]
+                a2 += x * A[2]
+                a3 += x * A[3]
+                a4 += x * A[4]
+                a5 += x * A[5]
+            a = a0, a1, a2, a3, a4, a5
+            if n == COMMON_SHAPES[5]:
+                set_modal_responses(a, start, COMMON_SHAPES[5], E, Z, X[r])
+            elif n > 0:
+                set_modal_responses(a, start, n, E, Z, X[r])
+            dV = work.row_acceleration[i, r]
+            dV[0], dV[1], dV[2], dV[3], dV[4], dV[5] = a
+
+
+@compiled(inline=True)
+def set_modal_responses(a, start, n, E, Z, X):
+    """Set X of the n modes of a body, which start at a coordinate, from y and its acceleration."""
+    for k in range(n - 1, -1, -1):
+        z = X[start + k] - (Z[k, 0] * a[0] + Z[k, 1] * a[1] + Z[k, 2] * a[2])
+        z -= Z[k, 3] * a[3] + Z[k, 4] * a[4] + Z[k, 5] * a[5]
+        for l in range(k + 1, n):
+            z -= E[l, k] * X[start + l]
+        X[start + k] = z * E[k, k]
 
 
 @compiled
@@ -224,7 +276,8 @@ def remove_rates(arm, W, limit, rounds, work, rates):
 
     :param W: Jacobian, (c, n); limit: on the rates of rows that need no change.
     :param rounds: largest number of corrections.
-    :returns: the largest rate before the last correction; work.constraint_impulse receives d.
+    :returns: the largest rate before the last correction, or `limit` if that leaves less;
+        work.constraint_impulse receives d.
     """
     d, x, largest, last = work.constraint_impulse, work.constraint_change, 0.0, inf
     for r in range(d.size):
@@ -239,30 +292,32 @@ def remove_rates(arm, W, limit, rounds, work, rates):
             x[r] = -rate
         if not limit < largest < last:
             break
+        # each correction leaves about the same share
+        is_last = last < inf and largest * largest <= SAFETY * limit * last
         last = largest
         solve_matrix(work.constraint_factor, x)
         for r in range(d.size):
             d[r] += x[r]
         add_response(arm, 1.0, x, work, rates)
+        if is_last:
+            return limit
     return largest
 
 
-@compiled
-def solve_matrix(factor, x):
-    """Solve for x (c,), given as the right side, with the factor of D."""
-    for r in range(x.size):
-        total = x[r]
-        for s in range(r):
-            total -= factor[r, s] * x[s]
-        x[r] = total * factor[r, r]
+@compiled(inline=True)
+def solve_matrix(M, x):
+    """Solve for x (c,), given as the right side, with the factors of D^-1."""
     for r in range(x.size - 1, -1, -1):
-        total = x[r]
+        for s in range(r):
+            x[r] += M[r, s] * x[s]
+    for r in range(x.size):
+        x[r] *= M[r, r]
+    for r in range(x.size):
         for s in range(r + 1, x.size):
-            total -= factor[s, r] * x[s]
-        x[r] = total * factor[r, r]
+            x[r] += M[s, r] * x[s]
 
 
-@compiled
+@compiled(inline=True)
 def add_response(arm, factor, force, work, out):
     """Add factor X force, the accelerations or rates (n,) by forces of the rows (c,), to out."""
     for r in range(arm.constraint_kind.size):

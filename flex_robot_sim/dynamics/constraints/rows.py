@@ -20,7 +20,7 @@ from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.model.constraint_rows import ALONG, ANGLE, MIMIC
 
 
-@compiled
+@compiled(inline=True)
 def turned(work, i, v):
     """Vector v, fixed to body i, in the axes of the base, as three numbers; -1: the base."""
     if i < 0:
@@ -33,7 +33,7 @@ def turned(work, i, v):
     )
 
 
-@compiled
+@compiled(inline=True)
 def placed(work, i, v):
     """Point v, fixed to body i, in the frame of the base, as three numbers; -1: the base."""
     x, y, z = turned(work, i, v)
@@ -58,10 +58,21 @@ def set_gap(arm, r, work, F):
     :param work: Workspace with the poses of the bodies in the base frame; receives the gap.
     :param F: receives moment about the base and force, in the base frame, (6,).
     """
-    set_gap_between(arm, r, *ends(arm, r, work), work, F)
+    if arm.constraint_kind[r] == MIMIC:
+        set_axis_wrench(arm, arm.constraint_body[r, 1], work, F)
+        return
+    p, e = ends(arm, r, work)
+    gap, x, y, z = gap_and_direction(arm, r, p, e, work)
+    work.constraint_gap[r] = gap
+    if arm.constraint_kind[r] == ANGLE:
+        F[0], F[1], F[2] = x, y, z
+        F[3] = F[4] = F[5] = 0.0
+    else:
+        F[0], F[1], F[2] = cross(e, (x, y, z))
+        F[3], F[4], F[5] = x, y, z
 
 
-@compiled
+@compiled(inline=True)
 def ends(arm, r, work):
     """Origins of the frames of row r on parent and child, in the base frame."""
     return (
@@ -70,32 +81,26 @@ def ends(arm, r, work):
     )
 
 
-@compiled
-def set_gap_between(arm, r, p, e, work, F):
-    """Set gap and wrench of row r as `set_gap`, from the origins p and e of its frames."""
-    a, b, kind = arm.constraint_body[r, 0], arm.constraint_body[r, 1], arm.constraint_kind[r]
-    if kind == MIMIC:
-        set_axis_wrench(arm, b, work, F)
-        return
+@compiled(inline=True)
+def gap_and_direction(arm, r, p, e, work):
+    """
+    Gap of row r, and three numbers: its force on the child; of ANGLE, its moment (T71).
+
+    :param p, e: origins of its frames on parent and child, in the base frame.
+    """
+    a, kind = arm.constraint_body[r, 0], arm.constraint_kind[r]
     if kind == ANGLE:
-        u, v = (
-            turned(work, a, arm.constraint_axis[r, 0]),
-            turned(work, b, arm.constraint_axis[r, 1]),
-        )
-        work.constraint_gap[r] = u[0] * v[0] + u[1] * v[1] + u[2] * v[2]
-        F[0], F[1], F[2] = cross(v, u)
-        F[3] = F[4] = F[5] = 0.0
-        return
+        u = turned(work, a, arm.constraint_axis[r, 0])
+        v = turned(work, arm.constraint_body[r, 1], arm.constraint_axis[r, 1])
+        x, y, z = cross(v, u)
+        return u[0] * v[0] + u[1] * v[1] + u[2] * v[2], x, y, z
     d = e[0] - p[0], e[1] - p[1], e[2] - p[2]
     if kind == ALONG:
-        f = turned(work, a, arm.constraint_axis[r, 0])
-        work.constraint_gap[r] = f[0] * d[0] + f[1] * d[1] + f[2] * d[2]
-    else:
-        distance = sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2])
-        f = d[0] / distance, d[1] / distance, d[2] / distance
-        work.constraint_gap[r] = distance - arm.constraint_length[r]
-    F[0], F[1], F[2] = cross(e, f)
-    F[3], F[4], F[5] = f
+        x, y, z = turned(work, a, arm.constraint_axis[r, 0])
+        return x * d[0] + y * d[1] + z * d[2], x, y, z
+    distance = sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2])
+    length = arm.constraint_length[r]
+    return distance - length, d[0] / distance, d[1] / distance, d[2] / distance
 
 
 @compiled
@@ -128,7 +133,7 @@ def set_gaps(arm, q, work):
     for r in range(arm.constraint_kind.size):
         if arm.constraint_kind[r] != MIMIC:
             p, e = ends(arm, r, work)
-            set_gap_between(arm, r, p, e, work, work.y)
+            work.constraint_gap[r], _, _, _ = gap_and_direction(arm, r, p, e, work)
             largest = max(largest, abs(work.constraint_gap[r]) / size_of(e))
     return largest
 
@@ -174,42 +179,40 @@ def set_rows(arm, work, W):
     :returns: the largest gap of a rigid row, over the size of the arm above 1 m, which its
         rounding scales with.
     """
-    F, S, largest = work.parent_motion, work.relative_screw, 0.0
+    largest = 0.0
     for g in range(arm.constraint_rows.shape[0]):
         first, end = arm.constraint_rows[g, 0], arm.constraint_rows[g, 1]
-        if arm.constraint_kind[first] == MIMIC:
+        for r in range(first, end):
             for k in range(W.shape[1]):
-                W[first, k] = 0.0
+                W[r, k] = 0.0
+        if arm.constraint_kind[first] == MIMIC:
             W[first, arm.joint[arm.constraint_body[first, 1]]] = 1.0
             W[first, arm.joint[arm.constraint_body[first, 0]]] = -arm.constraint_ratio[first]
             continue
-        set_relative_screws(arm, first, work, S)
         p, e = ends(arm, first, work)
         for r in range(first, end):
-            set_gap_between(arm, r, p, e, work, F)
+            gap, x, y, z = gap_and_direction(arm, r, p, e, work)
+            work.constraint_gap[r] = gap
+            direction = work.row_direction[r]
+            direction[0], direction[1], direction[2] = x, y, z
             if arm.constraint_stiffness[r] == 0.0:
-                largest = max(largest, abs(work.constraint_gap[r]) / size_of(e))
-            x, y, z, u, v, w = F[0], F[1], F[2], F[3], F[4], F[5]
-            for k in range(W.shape[1]):
-                total = x * S[k, 0] + y * S[k, 1] + z * S[k, 2]
-                W[r, k] = total + u * S[k, 3] + v * S[k, 4] + w * S[k, 5]
+                largest = max(largest, abs(gap) / size_of(e))
+        add_columns(arm, first, end, e, work, W)
     return largest
 
 
-@compiled
-def set_relative_screws(arm, r, work, S):
+@compiled(inline=True)
+def add_columns(arm, first, end, e, work, W):
     """
-    Twists of the child of row r relative to its parent, by coordinate, in the base frame.
+    Add the rates of the rows of a constraint by coordinate.
 
-    From both bodies towards the base, each joint and each elastic coordinate adds its own; from
-    the body that both have in common, the two sides cancel.
+    From both bodies towards the base, each joint and each elastic coordinate moves the child
+    relative to the parent; from the body that both have in common, the two sides cancel.
 
-    :param S: receives angular and linear velocity at the origin of the base, (n, 6).
+    :param first: its first row; end: the row after its last one.
+    :param e: origin of its frame on the child; W: Jacobian, (c, n).
     """
-    for k in range(S.shape[0]):
-        for m in range(6):
-            S[k, m] = 0.0
-    a, b = arm.constraint_body[r, 0], arm.constraint_body[r, 1]
+    a, b = arm.constraint_body[first, 0], arm.constraint_body[first, 1]
     while a != b:  # parents come before their children
         is_child = b > a
         i = b if is_child else a
@@ -217,34 +220,44 @@ def set_relative_screws(arm, r, work, S):
         j, s, parent = arm.joint[i], arm.station[i], arm.parent[i]
         if j >= 0:
             A = arm.screw[i]
-            add_base_screw(work, i, sign, (A[0], A[1], A[2], A[3], A[4], A[5]), S[j])
+            A6 = A[0], A[1], A[2], A[3], A[4], A[5]
+            add_column(arm, first, end, base_screw(work, i, sign, e, A6), j, work, W)
         if s >= 0:
-            K, first = work.K[s], arm.first[parent]
+            K, start = work.K[s], arm.first[parent]
             for k in range(arm.modes[parent]):
                 A6 = K[0, k], K[1, k], K[2, k], K[3, k], K[4, k], K[5, k]
-                add_base_screw(work, parent, sign, A6, S[first + k])
+                screw = base_screw(work, parent, sign, e, A6)
+                add_column(arm, first, end, screw, start + k, work, W)
         if is_child:
             b = parent
         else:
             a = parent
 
 
-@compiled
-def add_base_screw(work, i, factor, A, out):
-    """Add a twist A of body i, six numbers, in the base frame to out, (6,)."""
+@compiled(inline=True)
+def add_column(arm, first, end, screw, k, work, W):
+    """Add the rates of some rows for a twist of the child, relative to its parent, to column k."""
+    for r in range(first, end):
+        direction = work.row_direction[r]
+        x, y, z = direction[0], direction[1], direction[2]
+        if arm.constraint_kind[r] == ANGLE:
+            W[r, k] += x * screw[0] + y * screw[1] + z * screw[2]
+        else:
+            W[r, k] += x * screw[3] + y * screw[4] + z * screw[5]
+
+
+@compiled(inline=True)
+def base_screw(work, i, factor, e, A):
+    """Factor times a twist A of body i, six numbers, in the axes of the base and at point e."""
     R, p = work.base_R[i], work.base_p[i]
-    x = R[0, 0] * A[0] + R[0, 1] * A[1] + R[0, 2] * A[2]
-    y = R[1, 0] * A[0] + R[1, 1] * A[1] + R[1, 2] * A[2]
-    z = R[2, 0] * A[0] + R[2, 1] * A[1] + R[2, 2] * A[2]
-    u = R[0, 0] * A[3] + R[0, 1] * A[4] + R[0, 2] * A[5]
-    v = R[1, 0] * A[3] + R[1, 1] * A[4] + R[1, 2] * A[5]
-    w = R[2, 0] * A[3] + R[2, 1] * A[4] + R[2, 2] * A[5]
-    out[0] += factor * x
-    out[1] += factor * y
-    out[2] += factor * z
-    out[3] += factor * (u + p[1] * z - p[2] * y)
-    out[4] += factor * (v + p[2] * x - p[0] * z)
-    out[5] += factor * (w + p[0] * y - p[1] * x)
+    x = factor * (R[0, 0] * A[0] + R[0, 1] * A[1] + R[0, 2] * A[2])
+    y = factor * (R[1, 0] * A[0] + R[1, 1] * A[1] + R[1, 2] * A[2])
+    z = factor * (R[2, 0] * A[0] + R[2, 1] * A[1] + R[2, 2] * A[2])
+    u = factor * (R[0, 0] * A[3] + R[0, 1] * A[4] + R[0, 2] * A[5])
+    v = factor * (R[1, 0] * A[3] + R[1, 1] * A[4] + R[1, 2] * A[5])
+    w = factor * (R[2, 0] * A[3] + R[2, 1] * A[4] + R[2, 2] * A[5])
+    a, b, c = e[0] - p[0], e[1] - p[1], e[2] - p[2]
+    return x, y, z, u + y * c - z * b, v + z * a - x * c, w + x * b - y * a
 
 
 @compiled
