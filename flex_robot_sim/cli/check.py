@@ -40,7 +40,10 @@ def run(arguments: Namespace) -> int:
     values, summaries = xacro_arguments(words), []
     for source in sources:
         try:
-            summaries.append(summarise(read_description(source, xacro_arguments=values)))
+            robot = read_description(source, xacro_arguments=values)
+            summary = summarise(robot)
+            summary['warnings'] += _loop_warnings(robot)
+            summaries.append(summary)
         except FlexRobotSimError as error:
             summaries.append({'source': source, 'error': str(error)})
     if arguments.json:
@@ -51,3 +54,18 @@ def run(arguments: Namespace) -> int:
         elif not arguments.json:
             print('\n'.join(map(plain, as_text(summary))))
     return 2 if any('error' in summary for summary in summaries) else 0
+
+
+def _loop_warnings(robot):
+    """Return the lines about closed loops; DescriptionError if they do not close at the start."""
+    if not robot.constraints:
+        return []
+    # slow to import
+    from flex_robot_sim.analysis.mobility import mobility_note
+    from flex_robot_sim.dynamics.constraints.closing import closed_start
+    from flex_robot_sim.model.assembly import build_arm
+    from flex_robot_sim.model.start_pose import start_coordinates
+
+    arm = build_arm(robot)
+    note = mobility_note(arm, closed_start(arm, start_coordinates(arm)))
+    return [note] if note else []

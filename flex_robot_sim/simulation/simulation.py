@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flex_robot_sim.analysis.mobility import mobility_note
 from flex_robot_sim.dynamics.constraints.closing import closed_start
 from flex_robot_sim.dynamics.integrators import NON_FINITE_EFFORT
 from flex_robot_sim.dynamics.loads import Push, expect_link, make_loads
@@ -81,9 +82,10 @@ class Simulation(SimulationQueries, Recorder, CopiedByState):
         self.arm, self.settings = arm, settings
         self.time = 0.0
         self.reports: list[str] = []  # warnings: the state is outside the validity of the model
-        self._start_lines = tuple(line for line in [start_note(arm)] if line)
         self._make_parts()
-        self._simulated.state.q[:] = closed_start(arm, start_coordinates(arm))
+        q = self._simulated.state.q
+        q[:] = closed_start(arm, start_coordinates(arm))
+        self._start_lines = tuple(filter(None, (start_note(arm), mobility_note(arm, q))))
         self._simulated.start_energy = self._simulated.energies().sum()
         self._check_step_stability(0.0, 0.0)
         self.reports += self._start_lines

@@ -26,6 +26,7 @@ RANDOM_STARTS = 30
 MAX_STEP = 0.3  # of a joint in an iteration                                    [rad, m]
 MAX_START_GAP = 1e-9  # of a row, to count as closed                               [m, -]
 MAX_START_RATE = 1e-9  # over the largest rate
+NUDGE = 1e-3  # of joints where a distance of zero has no direction              [rad, m]
 MIN_SINGULAR_VALUE = 1e-9  # over the largest one; below it, rows are redundant
 
 
@@ -183,6 +184,9 @@ def _newton(arm, q, moved, work):
             break  # only rounding is left
         if gap < best_gap:
             best, best_gap = q.copy(), gap
+        if not np.isfinite(work.constraint_jacobian).all():
+            _add(arm, q, moved, NUDGE * np.arange(1.0, len(moved) + 1.0))
+            continue
         step = _least_norm(work.constraint_jacobian[:, moved], -work.constraint_gap)
         largest = np.abs(step).max(initial=0.0)
         _add(arm, q, moved, step * min(1.0, MAX_STEP / max(largest, MAX_STEP)))
