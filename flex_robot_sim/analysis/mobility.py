@@ -31,10 +31,8 @@ def mobility_note(arm: ArmModel, q: np.ndarray) -> str:
         return ''
     elsewhere = _left_over(arm, _neighbour(arm, q), passive)
     count = elsewhere.shape[1]
-    problem = (
-        f'{count} degree{"s"[: count > 1]} of freedom {"are" if count > 1 else "is"} left where all '
-        'motors stand still'
-    )
+    left = '1 degree of freedom is' if count == 1 else f'{count} degrees of freedom are'
+    problem = f'{left} left where all motors stand still'
     remedy = 'Add a constraint, or give a joint a motor or a spring, unless it is to swing freely'
     if not count:
         elsewhere = motions
