@@ -19,6 +19,7 @@ from flex_robot_sim.analysis.pose_search import PoseSearch, search_pose
 from flex_robot_sim.analysis.statics import equilibrium_and_slopes
 from flex_robot_sim.analysis.twists import expect_pose
 from flex_robot_sim.analysis.workspace_pool import borrowed
+from flex_robot_sim.dynamics.constraints.closing import with_followers
 from flex_robot_sim.dynamics.loads import Push, make_loads
 from flex_robot_sim.model.arguments import (
     array_or_nan,
@@ -110,8 +111,10 @@ def inverse_kinematics(
         found = frs.inverse_kinematics(arm, [0.45, 0.25, 0.15])
         assert np.allclose(frs.pose(arm, found.q)[:3, 3], [0.45, 0.25, 0.15], atol=1e-6)
     """
-    expect_arm(arm)
-    loads = make_loads(arm, pushes)
+    expect_arm(arm, closed_loops=True)
+    if arm.description.constraints:  # mimic joints follow in the search; other loops do not
+        expect_arm(arm)
+    loads = make_loads(arm, pushes, closed_loops=True)
     name = arm.tool if link is None else link
     frame = frame_of(arm, name)
     if frame.body < 0:
@@ -122,11 +125,14 @@ def inverse_kinematics(
         joints = checked('q', q, arm.joint_names)
     whole('searches', searches)
     checked_seed(seed)
-    is_straight = truth('straight', straight) or not arm.passive_q.size
+    hanging = np.flatnonzero(~arm.actuated & (search.leader < 0))
+    search.lower[hanging] = search.upper[hanging] = joints[hanging]
+    is_straight = truth('straight', straight) or not (hanging.size or arm.size > joints.size)
     with borrowed(arm) as scratch:
         at, tried = _find_straight(arm, frame, search, joints, searches, seed, scratch)
         if not is_straight:
-            at = _find_sagging(arm, loads, frame, search, at[arm.joint_q].copy(), scratch)
+            start = at[arm.joint_q].copy()
+            at = _find_sagging(arm, loads, frame, search, start, hanging, scratch)
     found = _as_reach(arm, at, name, search, tried)
     if not (found.is_reached or truth('nearest', nearest)):
         raise SettingError(_out_of_reach(name, found))
@@ -146,6 +152,8 @@ def _make_search(arm: ArmModel, frame: Frame, target, through, axis) -> PoseSear
     direction = checked('axis', axis, 'xyz')
     if not np.linalg.norm(direction) > 0.0:
         raise SettingError('axis must have a direction: give one of its numbers another value')
+    moves, offset = _moves_of_motors(arm)
+    is_follower = [joint.mimics is not None for joint in arm.description.joints if joint.moves]
     centre = np.zeros(3) if through is None else checked('through', through, 'xyz')
     count = len(arm.joint_names)
     return PoseSearch(
@@ -156,6 +164,9 @@ def _make_search(arm: ArmModel, frame: Frame, target, through, axis) -> PoseSear
         weights=np.array([1.0, _lever(arm) if has_turn else 0.0, float(through is not None)]),
         axis=direction / np.linalg.norm(direction),
         centre=centre,
+        leader=np.where(is_follower, np.abs(moves).argmax(axis=1), -1),
+        ratio=moves.sum(axis=1),
+        follower_offset=offset,
         lower=arm.arrays.lower.copy(),
         upper=arm.arrays.upper.copy(),
         best=np.zeros(count),
@@ -167,6 +178,13 @@ def _make_search(arm: ArmModel, frame: Frame, target, through, axis) -> PoseSear
         turn=np.zeros((3, 3)),
         vector=np.zeros(3),
     )
+
+
+def _moves_of_motors(arm):
+    """Return how joints move with each joint, (joints, joints), and where all others are zero."""
+    joints = arm.joint_q
+    moves = [with_followers(arm, unit, False)[joints] for unit in np.eye(arm.size)[joints]]
+    return np.array(moves).T, with_followers(arm, np.zeros(arm.size), True)[joints]
 
 
 def _lever(arm):
@@ -194,13 +212,18 @@ def _find_straight(arm, frame, search, joints, searches, seed, scratch):
     return q, abs(tried)
 
 
-def _find_sagging(arm, loads, frame, search, motors, scratch):
-    """Return the equilibrium (n,) that reaches the target, from motor positions (joints,)."""
+def _find_sagging(arm, loads, frame, search, motors, hanging, scratch):
+    """
+    Return the equilibrium (n,) that reaches the target, from motor positions (joints,).
+
+    :param hanging: joints without motor, which only the equilibrium moves.
+    """
     lower, upper = arm.arrays.lower, arm.arrays.upper
     for _ in range(ROUNDS):
         q, _, _ = equilibrium_and_slopes(arm, loads, motors)
         links, frozen = q[arm.joint_q].copy(), q.copy()
         search.lower[:], search.upper[:] = lower + links - motors, upper + links - motors
+        search.lower[hanging] = search.upper[hanging] = links[hanging]
         _run(arm, frame, search, links[None], frozen, scratch)
         change = frozen[arm.joint_q] - links
         if np.abs(change).max() < FINEST:
@@ -220,6 +243,7 @@ def _as_reach(arm, q, name, search, tried):
     """Return the Reach of coordinates."""
     T = pose(arm, q, link=name)
     J = jacobian(arm, q, link=name, representation='hybrid')[:, arm.joint_q]
+    J = J @ _moves_of_motors(arm)[0][:, arm.actuated]
     relative = search.goal_R @ T[:3, :3].T
     turn = np.array(
         [

@@ -46,6 +46,9 @@ class PoseSearch(NamedTuple):
     weights: np.ndarray  # (3,)  of position, turn [m] and axis; 0: free
     axis: np.ndarray  # (3,)  in the frame, a unit vector
     centre: np.ndarray  # (3,)  point on the axis, in the base frame
+    leader: np.ndarray  # (joints,)  joint that each mimic joint follows; -1: none
+    ratio: np.ndarray  # (joints,)  position over that of the leader
+    follower_offset: np.ndarray  # (joints,)  position where the leader is at zero
     lower: np.ndarray  # (joints,)
     upper: np.ndarray  # (joints,)
     best: np.ndarray  # (joints,)
@@ -149,6 +152,9 @@ def set_errors(arm, body, q, search, work):
     """Set the errors e of (T84) and the transpose of their Jacobian, `rows`; return |e|^2."""
     columns, e, goal_R, vector = search.columns, search.e, search.goal_R, search.vector
     linear, turn_weight, axis_weight = search.weights[0], search.weights[1], search.weights[2]
+    for j in range(search.leader.size):
+        if search.leader[j] >= 0:
+            q[j] = search.ratio[j] * q[search.leader[j]] + search.follower_offset[j]
     set_jacobian(arm, body, search.frame_R, search.frame_p, q, HYBRID, columns, work)
     R, p, along = work.child_R, work.child_p, 0.0
     for r in range(3):
@@ -185,6 +191,11 @@ def set_rows(search, p, along):
             set_offset_slope(columns[j], search.vector, p, search.centre, along, rows[j])
             for r in range(6, 9):
                 rows[j, r] *= axis_weight
+    for j in range(rows.shape[0]):
+        if search.leader[j] >= 0:
+            for r in range(9):
+                rows[search.leader[j], r] += search.ratio[j] * rows[j, r]
+                rows[j, r] = 0.0
 
 
 @compiled

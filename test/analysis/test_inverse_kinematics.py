@@ -152,3 +152,32 @@ def test_a_wrong_argument_is_one_line(words, expected):
     arm = frs.load('two_link')
     words = {'target': ROUND, **words}
     assert refusal(frs.SettingError, frs.inverse_kinematics, arm, **words).startswith(expected)
+
+
+def folding_arm():
+    """Return two links of 0.5 m, of which the second folds back twice as far as the first."""
+    builder = frs.ArmBuilder('folding')
+    for name in ('upper', 'fore', 'hand'):
+        builder.add_rigid(name, mass=0.5, centre=(0.25, 0, 0), inertia=(1e-3, 1e-2, 1e-2))
+    builder.add_joint('shoulder', parent='base', child='upper', axis='-y', lower=-1.5, upper=1.5)
+    place = {'parent': 'upper', 'child': 'fore', 'xyz': (0.5, 0, 0)}
+    builder.add_joint('elbow', **place, axis='-y', mimic='shoulder', multiplier=-2.0, offset=0.1)
+    wrist = {'parent': 'fore', 'child': 'hand', 'xyz': (0.5, 0, 0)}
+    builder.add_joint('wrist', **wrist, type='spherical', spring_stiffness=50)
+    return builder
+
+
+def test_a_mimic_joint_follows_in_the_search():
+    arm = folding_arm().build(tool='fore')
+    for angle in (-0.7, 0.2, 1.1):
+        both = np.array([angle, 0.1 - angle])  # turns of both links
+        target = 0.5 * np.array([np.cos(both).sum(), 0.0, np.sin(both).sum()])
+        found = frs.inverse_kinematics(arm, target, link='hand')
+        shoulder, elbow = found.joints[:2]
+        np.testing.assert_allclose(elbow, 0.1 - 2.0 * shoulder, **EXACT)
+        # its image has the same position
+        assert min(abs(shoulder - both)) < 1e-8
+        # the ball joint hangs in equilibrium
+        rest = frs.equilibrium(arm, found.joints)
+        np.testing.assert_allclose(found.q, rest.q, rtol=0, atol=1e-6)
+        assert abs(found.q[3]) > 1e-3

@@ -77,7 +77,7 @@ def closed_coordinates(
     """
     if not arm.closed_loops:
         return q
-    q = _with_followers(arm, q, is_position=True)
+    q = with_followers(arm, q, is_position=True)
     if not arm.description.constraints:
         return q
     passive, work = passive_joints(arm, prescribed), make_workspace(arm.arrays)
@@ -106,7 +106,7 @@ def closed_rates(
     """Return rates (n,) that keep all loops closed, by other rates of the passive joints."""
     if not arm.closed_loops:
         return v
-    v = _with_followers(arm, v, is_position=False)
+    v = with_followers(arm, v, is_position=False)
     if not arm.description.constraints or not v.any():
         return v
     work, passive = make_workspace(arm.arrays), passive_joints(arm, prescribed)
@@ -134,7 +134,7 @@ def passive_joints(arm: ArmModel, prescribed: Collection[int] = ()) -> np.ndarra
     return np.delete(np.arange(len(arm.joint_names)), [*prescribed])
 
 
-def _with_followers(arm, values, is_position):
+def with_followers(arm: ArmModel, values: np.ndarray, is_position: bool) -> np.ndarray:
     """Return a copy of coordinates or rates, in which mimic joints follow their leaders."""
     values = np.array(values, float)
     mimics = {one.name: one for one in mimic_constraints(arm.description.joints)}
