@@ -113,6 +113,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> int:
     """Carry out the command."""
     _check_arguments(arguments)
+    from flex_robot_sim.analysis.loop_poses import full_pose
     from flex_robot_sim.identification.experiment_design import (
         design_experiment,
         scaled_design,
@@ -126,10 +127,8 @@ def run(arguments: Namespace) -> int:
     )
 
     arm = common.read_arm(arguments)
-    if arguments.pose is not None and len(arguments.pose) != len(arm.joint_names):
-        raise UsageError(
-            f'--pose takes {len(arm.joint_names)} numbers, not {len(arguments.pose)}.'
-        )
+    if arguments.pose is not None:
+        arguments.pose = full_pose(arm, '--pose', arguments.pose)
     free = [word.strip() for word in arguments.free.split(',') if word.strip()]
     available_channels(arm, arguments.signal)  # refuses signals that no sensor has
     period = max(4e-3, arguments.seconds / 1e4)
@@ -239,14 +238,12 @@ def _write(arguments, arm, design, open_loop_limit):
     name, is_new = arguments.output, not arguments.force
     files = {'trajectory': f'{name}.trajectory.yaml'}
     write_experiment(
-        files['trajectory'], trajectory_text(arm.joint_names, design.experiment.trajectory), is_new
+        files['trajectory'], trajectory_text(arm, design.experiment.trajectory), is_new
     )
     if open_loop_limit[1] <= 1.0:
         files['profile'] = f'{name}.profile.yaml'
         write_experiment(
-            files['profile'],
-            profile_text(arm.joint_names, *profile_segments(design.experiment)),
-            is_new,
+            files['profile'], profile_text(arm, *profile_segments(design.experiment)), is_new
         )
     return files
 

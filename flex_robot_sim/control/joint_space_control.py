@@ -145,6 +145,6 @@ def _checked_limits(arm, limits):
     if limits is None:
         return effort_limits(arm)
     limits = checked('limits', limits, arm.joint_names)
-    if not (limits > 0.0).all():
+    if not (limits[arm.actuated] > 0.0).all():
         raise SettingError('limits must be > 0, one per joint')
     return limits

@@ -9,9 +9,9 @@ from flex_robot_sim.dynamics.integrators import advance
 from flex_robot_sim.jit.array_table import pass_by_pointer
 from flex_robot_sim.jit.compiled import compiled
 
-# Measured positions and rates do not match exactly. A prescribed drive of a tree takes both at each
-# sample. In a closed loop, that would bend the links: rates lose this share of the distance.
-CORRECTION = 0.25
+# Measured positions and rates differ slightly. A prescribed drive of a tree takes both at each
+# sample. In a closed loop, that would bend the links: there, the rates correct the positions.
+CORRECTION = 0.25  # share of a distance that is corrected per sample
 
 
 @pass_by_pointer

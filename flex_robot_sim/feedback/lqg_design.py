@@ -176,7 +176,7 @@ class _Plant:
         self.corner, self.period = corner, loop.period
         self._step, self._outputs = plant.sampled(loop), outputs_of(plant, sensors)
         m, n = plant.actuation.shape[1], len(plant.M)
-        undriven = plant.arm.passive_q
+        undriven = plant.undriven
         elastic = np.concatenate([undriven, n + undriven])
         # decay rate of the links without feedback
         self.link_decay = np.inf

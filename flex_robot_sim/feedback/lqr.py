@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flex_robot_sim.analysis.linear import zero_order_hold
+from flex_robot_sim.analysis.loop_poses import pose_of_drives
 from flex_robot_sim.analysis.natural_modes import frequencies
 from flex_robot_sim.feedback.lqg_gains import energy_regulator
 from flex_robot_sim.feedback.measurement import Measurement, checked_field
@@ -53,31 +54,38 @@ class Lqr(Serializable):
         """
         Compute the gain at a pose.
 
-        :param q: positions of the joints, (joints,) [rad, m].
+        In closed loops, `gain` has columns of the independent coordinates, and rows of motors.
+
+        :param q: positions of the joints, (joints,) [rad, m]; passive ones follow the drives.
         :param period: between two samples [s]; each sample acts without delay.
         :param bandwidth: of the joints in the default cost [Hz]; None: the first natural
             frequency with locked drives.
         :param state_cost: Q (2 nv, 2 nv) of (q, v); effort_cost: R (joints, joints). Both or none.
         :param limits: largest efforts, (joints,) [N m, N]; default: those of the motors.
         """
-        expect_arm(arm)
+        expect_arm(arm, closed_loops=True)
         names = arm.joint_names
         q = checked('q', q, names)
         period = checked_timing(LoopTiming(period, 0.0)).period
         self.limits = effort_limits(arm) if limits is None else checked('limits', limits, names)
-        if not (self.limits > 0.0).all():
+        if not (self.limits[arm.actuated] > 0.0).all():
             raise SettingError('limits must be > 0, one per joint')
-        model = pose_model(arm, q)
+        model = pose_model(arm, pose_of_drives(arm, q))
         A, B = zero_order_hold(model.A, model.B, period)
         if state_cost is None and effort_cost is None:
-            self.gain = self._energy_gain(model, period, _bandwidth(arm, q, bandwidth, period))
+            gain = self._energy_gain(model, period, _bandwidth(arm, q, bandwidth, period))
         else:
-            Q = _cost('state_cost', state_cost, len(A))
+            # costs of all coordinates are those of the independent ones that move them
+            moves = np.kron(np.eye(2), model.shapes)
+            Q = moves.T @ _cost('state_cost', state_cost, 2 * arm.size) @ moves
             R = _cost('effort_cost', effort_cost, len(names))
-            self.gain = _gain(A, B, Q, R)
+            gain = _gain(A, B, Q, R)
         self._names, self.period = arm.coordinate_names, period
         self.q, self.effort = model.rest, model.effort
-        self.poles = rates_of(A - B @ self.gain, period)
+        self.poles = rates_of(A - B @ gain, period)
+        rows = np.concatenate([model.coordinates, arm.size + model.coordinates])
+        self.gain = np.zeros((len(names), 2 * arm.size))
+        self.gain[:, rows] = gain
 
     def step(self, measurement: Measurement) -> np.ndarray:
         """Efforts (joints,) [N m, N] for a Measurement with all coordinates q and rates v."""
@@ -91,12 +99,14 @@ class Lqr(Serializable):
 
     @staticmethod
     def _energy_gain(model, period, bandwidth):
-        """Gain (joints, 2 n) of (C22), computed in coordinates that begin with the drives."""
-        reduced = model.reduced(model.arm.passive_q.size)
+        """Gain (joints, 2 p) of (C22), computed in coordinates that begin with the drives."""
+        reduced = model.reduced(model.undriven.size)
         reduced = replace(reduced, M=(reduced.M + reduced.M.T) / 2)  # without rounding errors
         A, B = zero_order_hold(reduced.A, reduced.B, period)
-        J = np.diag(reduced.M)[: reduced.actuation.shape[1]]
-        gain = energy_regulator(reduced, A, B, J, 2 * np.pi * bandwidth)
+        J = np.diag(reduced.M)[: model.driven.size]
+        motors = np.flatnonzero(np.any(model.actuation, axis=0))  # others are passive
+        gain = np.zeros(B.T.shape)
+        gain[motors] = energy_regulator(reduced, A, B[:, motors], J, 2 * np.pi * bandwidth)
         inverse = np.linalg.inv(reduced.shapes)
         p = len(inverse)
         return np.hstack([gain[:, :p] @ inverse, gain[:, p:] @ inverse])
@@ -104,7 +114,7 @@ class Lqr(Serializable):
 
 def _bandwidth(arm, q, bandwidth, period):
     if bandwidth is None:
-        found = frequencies(arm, q)
+        found = frequencies(arm, pose_of_drives(arm, q))
         bandwidth = next((frequency for frequency in found if frequency > 0.0), 1.0)
     if not 0.0 < number_or_nan(bandwidth) < 0.25 / period:
         raise SettingError(

@@ -26,6 +26,7 @@ from numpy.typing import ArrayLike
 
 from flex_robot_sim.analysis.drive_conditions import Gains, servo_gains
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
+from flex_robot_sim.analysis.loop_poses import pose_of_drives
 from flex_robot_sim.feedback.damped_modes import DampedModes, left_warning, servo_modes
 from flex_robot_sim.feedback.damping_channels import closed_rates, ratios_of
 from flex_robot_sim.feedback.damping_search import KINDS, DampingSearch
@@ -116,7 +117,7 @@ def design_damping(
         design.damping_ratio, design.warning              # achieved damping ratio
         law = frs.feedback.StrainFeedback(arm, design)
     """
-    expect_arm(arm)
+    expect_arm(arm, closed_loops=True)
     expect_one_of('kind', kind, KINDS)
     if not isinstance(damping_ratio, Real) or not 0.0 < damping_ratio < 1.0:
         raise SettingError(f'damping_ratio = {damping_ratio!r} must be between 0 and 1')
@@ -130,7 +131,7 @@ def design_damping(
         expect_kind('initial_design', initial_design, DampingDesign, 'a DampingDesign')
     loop = checked_timing(LoopTiming(period, delay))
     stiffness, damping = servo_gains(arm, gains)
-    model = pose_model(arm, checked('q', q, arm.joint_names), feedback)
+    model = pose_model(arm, pose_of_drives(arm, checked('q', q, arm.joint_names)), feedback)
     own_modes = servo_modes(model, stiffness)
     before = closed_rates(model, loop, stiffness, damping)
     choice = DampedModes(

@@ -17,8 +17,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flex_robot_sim.analysis.constraint_terms import gaps_and_jacobian
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.analysis.linear import zero_order_hold
+from flex_robot_sim.analysis.loop_forces import loop_accelerations
+from flex_robot_sim.analysis.loop_motion import independent_basis, small_motions
 from flex_robot_sim.analysis.statics import equilibrium
 from flex_robot_sim.analysis.tangent import tangent
 from flex_robot_sim.dynamics.loads import make_loads
@@ -28,6 +31,7 @@ from flex_robot_sim.model.arguments import expect_one_of
 from flex_robot_sim.model.arm_model import ArmModel, with_stiffness
 from flex_robot_sim.simulation.loop_timing import LoopTiming
 from flex_robot_sim.util.eigenproblem import eigh
+from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.summary import summarized
 
 
@@ -44,7 +48,11 @@ class SampledArm(NamedTuple):
 @summarized
 @dataclass(frozen=True, eq=False)
 class PoseModel:
-    """Small motions about the equilibrium in a pose; coordinates are shapes @ x."""
+    """
+    Small motions about the equilibrium in a pose; changes of coordinates are shapes @ x.
+
+    The x of a tree are all coordinates; those of closed loops are the independent ones (T82).
+    """
 
     arm: ArmModel
     M: np.ndarray  # (p, p)
@@ -58,6 +66,7 @@ class PoseModel:
     effort: np.ndarray  # (joints,)    at equilibrium                            [N m, N]
     encoders_rest: np.ndarray  # (joints,)    encoders at equilibrium                  [rad, m]
     gauges_rest: np.ndarray  # (k,)         flex sensors at equilibrium                  [1/m]
+    coordinates: np.ndarray  # (p,)         rows of the independent coordinates
 
     @cached_property
     def A(self) -> np.ndarray:
@@ -69,6 +78,24 @@ class PoseModel:
     def B(self) -> np.ndarray:
         """Input matrix (2 p, joints) of the efforts."""
         return np.vstack([np.zeros_like(self.actuation), np.linalg.solve(self.M, self.actuation)])
+
+    @property
+    def driven(self) -> np.ndarray:
+        """Rows of x that motors move, in the order of the joints; SettingError if one is not."""
+        drives = self.arm.drive_q
+        missing = np.setdiff1d(drives, self.coordinates)
+        if missing.size:
+            name = self.arm.coordinate_names[missing[0]]
+            raise SettingError(
+                f'the motor of "{name}" cannot move independently of the others in this pose: '
+                'take another pose, or write effort="0" for one of them'
+            )
+        return np.array([int(np.flatnonzero(self.coordinates == drive)[0]) for drive in drives])
+
+    @property
+    def undriven(self) -> np.ndarray:
+        """Rows of x that no motor moves."""
+        return np.setdiff1d(np.arange(len(self.M)), self.driven)
 
     def sampled(self, loop: LoopTiming) -> SampledArm:
         """Return the exact SampledArm of a LoopTiming, also for a fractional delay."""
@@ -101,8 +128,8 @@ class PoseModel:
 
         :param like: reduced PoseModel at another pose; the modes are aligned with its modes.
         """
-        motors, n = self.arm.motor_q, len(self.M)
-        undriven = self.arm.passive_q
+        motors, undriven = self.driven, self.undriven
+        n = len(self.M)
         count = min(count, undriven.size)
         block = np.ix_(undriven, undriven)
         K = self.K_symmetric
@@ -145,24 +172,34 @@ def pose_model(
     arm = with_stiffness(arm, stiffness)
     rest = equilibrium(arm, position)
     q, zero = rest.q, np.zeros(arm.size)
-    K = tangent(arm, make_loads(arm), q, zero, zero)[1]
-    units, drives = np.eye(arm.size), arm.motor_q
+    loads = make_loads(arm, closed_loops=True)
+    K = tangent(arm, loads, q, zero, zero)[1]
+    N, drives = np.eye(arm.size), arm.motor_q
     encoders = drives if feedback == 'motor' else np.arange(drives.size)
     # without dry friction, which acts at rest only
-    gauges = flex_sensors(arm).matrix
+    matrices = mass_matrix(arm.arrays, q), spring_matrices(arm.arrays)[1], K
+    gauges, coordinates = flex_sensors(arm).matrix, np.arange(arm.size)
+    inputs, outputs = N[drives], N[encoders]
+    if arm.closed_loops:
+        a, _, force = loop_accelerations(arm, loads, q, zero, rest.effort, drives[:0])
+        basis = independent_basis(arm, gaps_and_jacobian(arm, q)[1], np.arange(arm.size))
+        small = small_motions(arm, (q, zero, 0.0 * a), force, basis, matrices)
+        N, matrices, coordinates = small.N, small[:3], basis.independent
+        inputs, outputs = (
+            np.where(arm.actuated[:, None], N[rows], 0.0) for rows in (drives, encoders)
+        )
     return PoseModel(
         arm,
-        mass_matrix(arm.arrays, q),
-        spring_matrices(arm.arrays)[1],
-        K,
-        units[:, drives],
-        units[encoders],
-        gauges,
-        units,
+        *matrices,
+        inputs.T,
+        outputs,
+        gauges @ N,
+        N,
         q,
         rest.effort,
         q[encoders],
         gauges @ q,
+        coordinates,
     )
 
 

@@ -52,7 +52,7 @@ def sensor_feedback(arm: ArmModel, law: Callable[[Measurement], np.ndarray]) -> 
         controller = frs.feedback.sensor_feedback(arm, law.step)
         effort = controller(0.0, frs.Simulation(arm))
     """
-    expect_arm(arm)
+    expect_arm(arm, closed_loops=True)
     if not callable(law):
         raise SettingError(
             f'law = {shortened(repr(law), 60)} must be a function of a Measurement '

@@ -63,7 +63,7 @@ class StrainFeedback(Serializable):
         limits: ArrayLike | None = None,
     ) -> None:
         """Prepare the law, switched off; limits: largest efforts, (joints,) [N m, N]."""
-        expect_arm(arm)
+        expect_arm(arm, closed_loops=True)
         expect_kind(
             'design',
             design,
@@ -78,7 +78,7 @@ class StrainFeedback(Serializable):
         first = next(iter(design.designs.values()))
         refuse_without_sensors(arm, first.kind)
         limits = effort_limits(arm) if limits is None else checked('limits', limits, names)
-        if not (limits > 0.0).all():
+        if not (limits[arm.actuated] > 0.0).all():
             raise SettingError(f'the limits of {first.kind} feedback must be > 0, one per joint')
         channels = [channel for item in design.designs.values() for channel in item.channels]
         if len(channels[0].sensor_weights) != len(first.rest_curvature) or len(

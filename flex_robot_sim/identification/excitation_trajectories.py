@@ -64,6 +64,7 @@ def excitation_trajectory(
     period: float,
     coefficients: np.ndarray | None = None,
     resonances: Iterable[float] = (),
+    moves: np.ndarray | None = None,
 ) -> ExcitationTrajectory:
     """
     Return an ExcitationTrajectory of unit amplitude, to be scaled.
@@ -72,6 +73,7 @@ def excitation_trajectory(
     :param period: between samples [s].
     :param coefficients: of a fourier, (joints, lines, 2); default: those of a multisine.
     :param resonances: frequencies of the arm, slowest first [Hz].
+    :param moves: whether each joint has a motor, (joints,); default: all.
     """
     time = period * np.arange(round(seconds / period) + 1)
     joints, duration = len(pose), motion_duration(seconds)
@@ -99,6 +101,8 @@ def excitation_trajectory(
         window, slope = _window(t, duration)
         rates = window[:, None] * rates + slope[:, None] * displacements
         displacements = window[:, None] * displacements
+    if moves is not None:
+        displacements, rates = np.where(moves, displacements, 0.0), np.where(moves, rates, 0.0)
     size = np.maximum(np.abs(displacements).max(axis=None if kind == 'fourier' else 0), 1e-12)
     return ExcitationTrajectory(kind, time, pose + displacements / size, rates / size)
 

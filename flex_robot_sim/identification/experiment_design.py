@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from flex_robot_sim.analysis.loop_poses import followed_pose, full_pose
 from flex_robot_sim.analysis.natural_modes import modes
 from flex_robot_sim.identification.excitation_trajectories import (
     KINDS,
@@ -214,12 +215,13 @@ class ExperimentDesign(NamedTuple):
 def candidate_poses(arm: ArmModel, pose: np.ndarray | None) -> list[np.ndarray]:
     """Return candidate poses: the given one, or some over the range of the joints."""
     if pose is not None:
-        return [np.asarray(pose, float)]
+        return [full_pose(arm, 'pose', pose)]
     lower = np.where(np.isfinite(arm.arrays.lower), arm.arrays.lower, -1.0)
     upper = np.where(np.isfinite(arm.arrays.upper), arm.arrays.upper, 1.0)
     middle, half = 0.5 * (lower + upper), np.minimum(0.5 * (upper - lower), 1.0)
     signs = np.where(np.arange(len(middle)) % 2, -1.0, 1.0)
-    return [middle, middle + 0.5 * half * signs, middle - 0.5 * half]
+    poses = [middle, middle + 0.5 * half * signs, middle - 0.5 * half]
+    return [followed_pose(arm, one)[0] for one in poses] if arm.closed_loops else poses
 
 
 def locked_frequencies(arm: ArmModel, pose: np.ndarray) -> np.ndarray:
@@ -295,7 +297,7 @@ def design_experiment(  # noqa: C901
         # found = frs.identification.design_experiment(arm, duration=6.0, period=5e-3)
         # found.experiment.trajectory.position, found.experiment.log
     """
-    expect_arm(arm)
+    expect_arm(arm, closed_loops=True)
     for name, value in (('duration', duration), ('period', period)):
         if not 0.0 < number_or_nan(value) < np.inf:
             raise SettingError(f'{name} = {shortened(repr(value), 60)} must be > 0 and finite [s]')
@@ -341,6 +343,7 @@ def design_experiment(  # noqa: C901
             period,
             coefficients,
             locked_frequencies(arm, center),
+            arm.actuated if arm.closed_loops else None,
         )
 
     centers = candidate_poses(arm, pose)
@@ -365,7 +368,8 @@ def design_experiment(  # noqa: C901
         for j in range(joints):
             single_joint = np.zeros((joints, len(frequencies), 2))
             single_joint[j] = multisine_coefficients(frequencies, joints)[j]
-            trial = attempt(trajectory_at(center, duration, single_joint))
+            is_passive = arm.closed_loops and not arm.actuated[j]
+            trial = None if is_passive else attempt(trajectory_at(center, duration, single_joint))
             line_matrices, sizes[j] = (
                 (np.zeros((len(frequencies), p, p)), 0.0)
                 if trial is None

@@ -28,15 +28,18 @@ MAX_POINTS = 1000  # of a message that fits on a command line
 PROFILE_SEGMENTS = 240  # the board has memory for 256
 
 
-def trajectory_text(names: tuple[str, ...], trajectory: ExcitationTrajectory) -> str:
-    """Return a trajectory as a message with positions and velocities, without the first point."""
+def trajectory_text(arm: ArmModel, trajectory: ExcitationTrajectory) -> str:
+    """Return a trajectory of the motors as a message, without the first point."""
+    rows = _motor_rows(arm)
+    names = [arm.joint_names[row] for row in rows]
+    positions, velocities = trajectory.position[:, rows], trajectory.velocity[:, rows]
     stride = max(1, -(-(len(trajectory.time) - 1) // MAX_POINTS))
-    rows = [*range(stride, len(trajectory.time) - 1, stride), len(trajectory.time) - 1]
+    points = [*range(stride, len(trajectory.time) - 1, stride), len(trajectory.time) - 1]
     lines = [f'joint_names: [{", ".join(names)}]', 'points:']
-    for k in rows:
-        velocity = trajectory.velocity[k] if k != rows[-1] else 0 * trajectory.velocity[k]
+    for k in points:
+        velocity = velocities[k] if k != points[-1] else 0 * velocities[k]
         lines.append(
-            f'- {{positions: {_list(trajectory.position[k])}, velocities: {_list(velocity)}, '
+            f'- {{positions: {_list(positions[k])}, velocities: {_list(velocity)}, '
             f'time_from_start: {_time(trajectory.time[k])}}}'
         )
     return '\n'.join(lines) + '\n'
@@ -55,14 +58,20 @@ def profile_segments(trial: SimulatedExperiment) -> tuple[np.ndarray, np.ndarray
     return time[edges[1:]] - time[0], means
 
 
-def profile_text(names: tuple[str, ...], ends: np.ndarray, efforts: np.ndarray) -> str:
-    """Return efforts, each until its end time, as a message."""
-    lines = [f'joint_names: [{", ".join(names)}]', 'points:']
+def profile_text(arm: ArmModel, ends: np.ndarray, efforts: np.ndarray) -> str:
+    """Return efforts of the motors, each until its end time, as a message."""
+    rows = _motor_rows(arm)
+    lines = [f'joint_names: [{", ".join(arm.joint_names[row] for row in rows)}]', 'points:']
     lines += [
         f'- {{effort: {_list(row)}, time_from_start: {_time(end)}}}'
-        for end, row in zip(ends, efforts)
+        for end, row in zip(ends, efforts[:, rows])
     ]
     return '\n'.join(lines) + '\n'
+
+
+def _motor_rows(arm):
+    """Rows of the joints with a motor; without closed loops, all."""
+    return np.flatnonzero(arm.actuated) if arm.closed_loops else np.arange(len(arm.joint_names))
 
 
 def open_loop(arm: ArmModel, trial: SimulatedExperiment) -> tuple[str, float]:

@@ -111,7 +111,7 @@ def guesses_of(arm: ArmModel) -> list[ArmModel]:
     limits = np.where(np.isfinite(effort_limits(arm)), effort_limits(arm), 1.0)
     friction: dict[str, float] = {}
     for name, limit in zip(arm.joint_names, limits):
-        if parameters[f'{name}.coulomb'].value == 0.0:
+        if limit > 0.0 and parameters[f'{name}.coulomb'].value == 0.0:
             coulomb = FRICTION_RATIO * float(limit)
             friction |= {
                 f'{name}.coulomb': coulomb,

@@ -73,8 +73,12 @@ def available_channels(
     :param signals: additional signals, as in `--signal` of flexsim identify; the column does not
         matter. Joints, flex sensors, and IMUs in links with such names are always included.
     """
-    sides = tuple('motor' if name in arm.motor_names else 'position' for name in arm.joint_names)
-    channels = [f'{side}/{name}' for side, name in zip(sides, arm.joint_names)]
+    is_driven = arm.actuated if arm.closed_loops else np.ones(len(arm.joint_names), bool)
+    sides = tuple(
+        ('motor' if name in arm.motor_names else 'position') if driven else ''
+        for name, driven in zip(arm.joint_names, is_driven)
+    )
+    channels = [f'{side}/{name}' for side, name in zip(sides, arm.joint_names) if side]
     channels += flex_sensors(arm).names
     channels += [f'position/{name}' for name in arm.motor_names]
     tips, imus = tip_channels(arm), imu_channels(arm)
@@ -143,8 +147,10 @@ def simulate_experiment(
     )
     columns = {name: Column(trajectory.time, outputs[:, k]) for k, name in enumerate(channels)}
     for j, name in enumerate(arm.joint_names):
-        columns[f'effort/{name}'] = Column(trajectory.time, efforts[:, j])
-    limits = np.where(np.isfinite(effort_limits(arm)), effort_limits(arm), 1.0)
+        if sides[j]:
+            columns[f'effort/{name}'] = Column(trajectory.time, efforts[:, j])
+    limits = effort_limits(arm)
+    limits = np.where(np.isfinite(limits) & (limits > 0.0), limits, 1.0)
     return SimulatedExperiment(
         trajectory,
         Log('trial', columns, []),
@@ -204,7 +210,7 @@ def limit_usage(
             usage[f'acceleration/{name}'] = float(
                 np.abs(accelerations[:, j]).max() / max_accelerations[j]
             )
-        if np.isfinite(max_efforts[j]):
+        if np.isfinite(max_efforts[j]) and max_efforts[j] > 0.0:  # 0: passive
             usage[f'effort/{name}'] = float(np.abs(efforts[:, j]).max() / max_efforts[j])
     stride = max(1, len(coordinates) // MAX_DEFLECTION_SAMPLES)
     for link in arm.tips:

@@ -162,7 +162,7 @@ def test_the_controller_accepts_a_trajectory(arm, trial):
     from flex_robot_sim.control.joint_controller import JointController
     from flex_robot_sim.motion.trajectory import Interpolation, Trajectory
 
-    message = yaml.safe_load(trajectory_text(arm.joint_names, trial.trajectory))
+    message = yaml.safe_load(trajectory_text(arm, trial.trajectory))
     times = [
         point['time_from_start']['sec'] + 1e-9 * point['time_from_start']['nanosec']
         for point in message['points']
@@ -212,7 +212,7 @@ def test_the_log_of_a_decay_determines_the_parameters_of_the_arm(tmp_path, capsy
         'No such file or directory.',
         '--size 2': '--size must be above 0 and at most 1.',
         '--play emulator': '--play needs --log FILE for what is measured.',
-        '--pose 1,2': '--pose takes 1 numbers, not 2.',
+        '--pose 1,2': '--pose must be 1 finite numbers, in this order: motor',
         '--free nothing --pose 0': 'no parameter "nothing".',
         '--free tip_mass.centre_x --pose 0': '"tip_mass.centre_x" is not fitted: a fit estimates '
         'stiffness, damping, friction, mass and length. Leave it out, or correct it in the '

@@ -5,6 +5,10 @@ import pytest
 
 import flex_robot_sim as frs
 from flex_robot_sim.identification import identify_parameters, make_log
+from flex_robot_sim.identification.experiment_files import trajectory_text
+from flex_robot_sim.identification.log_simulation import channels_of, move
+from flex_robot_sim.identification.prediction import Setup, soft_servo
+from flex_robot_sim.identification.sequences import make_data_set
 
 mujoco = pytest.importorskip('mujoco')
 
@@ -83,6 +87,39 @@ def log():
             'effort/crank_joint': effort,
         },
     )
+
+
+def test_an_experiment_moves_the_motors_of_a_loop_only():
+    design = frs.identification.design_experiment(
+        described(), duration=2.0, period=0.01, kind='sweep', pose=[0.1], free=['rocker.mass']
+    )
+    positions = design.experiment.trajectory.position
+    assert np.ptp(positions[:, 0]) > 0.1 and not np.ptp(positions[:, 1:], axis=0).any()
+    signals = {'position/crank_joint', 'effort/crank_joint'}
+    assert {*design.experiment.log.columns} == signals
+    assert trajectory_text(described(), design.experiment.trajectory).startswith(
+        'joint_names: [crank_joint]\n'
+    )
+
+
+def test_prescribed_drives_of_a_flexible_loop_do_not_bend_it():
+    arm = frs.load('four_bar')
+    sim = frs.Simulation(arm)
+    sim.set_state(frs.equilibrium(arm).q)
+    sim.prescribe('crank_joint', lambda t: (0.3 * (1 - np.cos(8 * t)), 2.4 * np.sin(8 * t)))
+    rows = []
+    for _ in range(300):
+        rows.append([sim.time, sim.position[0], sim.deflection['coupler'][2]])
+        sim.step(4)
+    times, crank, tip = np.array(rows).T
+    log = make_log(times, {'position/crank_joint': crank, 'tip/coupler/z': tip})
+    data = make_data_set([log], arm, True)
+    for step in (2e-3, 5e-4):
+        setup = Setup(arm.description, data, time_step=step, finer=0)
+        sequence = data.sequences[0]
+        motion = move(setup, soft_servo(setup), arm, sequence)
+        error = channels_of(setup, arm, sequence, motion)[:, 0] - tip
+        assert np.sqrt(np.mean(error**2)) < 0.05 * tip.std()
 
 
 @pytest.mark.parametrize('has_rocker', [True, False])

@@ -29,15 +29,12 @@ CALLS = {
     'inverse_dynamics_derivatives': lambda arm: frs.inverse_dynamics_derivatives(arm, ZERO, ZERO),
     'formulation': lambda arm: make('stiffened', arm),
     'ComputedTorque': lambda arm: frs.control.ComputedTorque(arm, reference=[0.0] * 3),
-    'damping': lambda arm: frs.feedback.design_damping(arm, [0.0] * 3, gains=(4.0, 0.4)),
     'lqg': lambda arm: frs.feedback.design_lqg(arm, [0.0] * 3),
-    'lqr': lambda arm: frs.feedback.Lqr(arm, [0.0] * 3),
     'plan': lambda arm: frs.planning.plan_move(arm, [0.0] * 3, [0.1] * 3, duration=1.0),
     'trials': lambda arm: frs.planning.SimulatedTrials(
         arm, MOTION, duration=1.0, gains=(4.0, 0.4)
     ),
     'environment': _episodes,
-    'experiment': lambda arm: frs.identification.design_experiment(arm, duration=1.0, period=0.01),
 }
 
 
