@@ -9,7 +9,7 @@ import numpy as np
 
 from flex_robot_sim.display.bending import BendingShape
 from flex_robot_sim.display.turns import quaternions, rotation
-from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.model.arm_model import ArmModel, Frame
 from flex_robot_sim.model.assembly import build_arm
 from flex_robot_sim.viewer.geometry import CYLINDER, UNIT_BOX
 from flex_robot_sim.viewer.solids import DEFAULT_COLOUR, Attachments, Solid
@@ -132,6 +132,10 @@ class ArmPicture:
         """Rotation (3, 3) and origin (3,) [m] of a link in the last drawing."""
         is_linear = self._drawn_state[-1] != 1.0
         return self._attachments.pose(link, self._shapes[is_linear].posture)
+
+    def origin(self, frame: Frame) -> np.ndarray:
+        """Origin (3,) [m] of a Frame of the arm in the last drawing."""
+        return self._shapes[self._drawn_state[-1] != 1.0].posture.frame(frame)[1]
 
     def show(self, is_shown: bool) -> None:
         """Show or hide the drawing."""

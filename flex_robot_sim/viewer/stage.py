@@ -24,6 +24,7 @@ CAMERA_DISTANCE = 2.0  # in reaches
 CAMERA_DIRECTION = np.array([0.9, -1.0, 0.55])
 TRACE_POINTS, TRACE_SPACING = 300, 4e-3  # of the tip; spacing in reaches
 TRACE_COLOUR, GRAVITY_COLOUR = (0.20, 0.60, 0.86), (0.45, 0.35, 0.75)
+ROD_COLOUR = (0.49, 0.52, 0.56)
 MAX_SCALE = 50  # of deflections
 
 
@@ -42,6 +43,11 @@ class ArmStage:
         self._ghost = ArmPicture(page, self.scaler, self.solids, '/ghost', GHOST_STYLE)
         self._ghost.show(self._ghost_is_shown)
         self._trace = page.line('/trace', TRACE_COLOUR)
+        self._rods = [
+            (page.line(f'/rods/{k}', ROD_COLOUR), loop.parent, loop.child)
+            for k, loop in enumerate(arm.closed_loops.values())
+            if loop.constraint.kind == 'distance'  # a rod without a link
+        ]
         self._factor_label = page.label('/factor', np.array([0.0, 0.0, -0.12 * self.reach]))
         self._draw_gravity()
         self.status = page.text()
@@ -71,6 +77,8 @@ class ArmStage:
     def draw(self, q: np.ndarray, is_traced: bool = True) -> None:
         """Draw the arm at coordinates (n,)."""
         self._picture.draw(q, self.factor)
+        for change, *ends in self._rods:
+            change(np.array([self._picture.origin(end) for end in ends]))
         if self._ghost_is_shown:
             self._ghost.draw(self.scaler.scaled(q, 0.0))
         if is_traced and self._shows_trace.value and self._path.add(self.pose(self.tool)[1]):

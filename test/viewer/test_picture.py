@@ -3,6 +3,7 @@
 import socket
 import sys
 from contextlib import ExitStack, closing
+from unittest.mock import MagicMock
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from refusals import refusal
 from waiting import eventually
 from walked_urdf import poses
 
-from flex_robot_sim import load
+from flex_robot_sim import Simulation, load
 from flex_robot_sim.analysis.deflection import tip_deflection
 from flex_robot_sim.analysis.natural_modes import modes
 from flex_robot_sim.description import read_text
@@ -29,6 +30,7 @@ from flex_robot_sim.viewer.joint_sliders import ranges
 from flex_robot_sim.viewer.live_arm import FollowedTargets, Live, swing_poses
 from flex_robot_sim.viewer.mode_motion import MODE_AMPLITUDE, ModeMotion
 from flex_robot_sim.viewer.solids import Attachments, solids
+from flex_robot_sim.viewer.stage import ArmStage
 
 pytestmark = pytest.mark.slow
 
@@ -115,6 +117,28 @@ def test_a_mode_is_drawn_with_its_frequency_and_a_visible_amplitude(robot):
         assert np.linalg.norm(points, axis=1).max() == pytest.approx(
             MODE_AMPLITUDE * size, rel=0.25
         )
+
+
+def test_each_rod_of_a_delta_is_a_line_of_its_length():
+    class Page:
+        """A page that keeps the points of its lines."""
+
+        def __init__(self):
+            self.lines = {}
+
+        def line(self, name, _colour):
+            return lambda points: self.lines.update({name: points})
+
+        def __getattr__(self, _name):
+            return MagicMock()
+
+    page, arm = Page(), load('delta')
+    simulation = Simulation(arm)
+    ArmStage(page, arm).draw(simulation.q)
+    rods = [points for name, points in page.lines.items() if name.startswith('/rods/')]
+    lengths = [loop.constraint.length for loop in arm.closed_loops.values()]
+    assert len(rods) == 6
+    assert [np.linalg.norm(rod[1] - rod[0]) for rod in rods] == pytest.approx(lengths, abs=1e-12)
 
 
 def test_filtered_targets_satisfy_their_differential_equation():
