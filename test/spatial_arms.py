@@ -150,3 +150,27 @@ class PointSum:
         force = self.mass_matrix(q) @ qdd + gradient(self.weight, q, STEP_SIZE)
         force += np.einsum('kij,k,j->i', slopes, qd, qd)
         return force - np.einsum('ijk,j,k->i', slopes, qd, qd) / 2
+
+
+def upper_triangle(matrix):
+    """Return the 21 numbers of a symmetric matrix (6, 6) in the order of a <section>."""
+    return ' '.join(map(repr, np.asarray(matrix)[np.triu_indices(6)].tolist()))
+
+
+def cantilever(section, end, modes, points=None):
+    """Return a clamped spatial beam of 1 kg with a small tip; modes: attributes of <modes>."""
+    middle = ' '.join(repr(float(x) / 2) for x in end)
+    place = ' '.join(repr(float(x)) for x in end)
+    axis = (
+        ''
+        if points is None
+        else f'<axis points="{" ".join(map(repr, points.ravel().tolist()))}"/>'
+    )
+    return f"""<robot name="cantilever">
+<link name="base"/>
+{mass_of('arm', 1.0, middle, (0.1, 0.1, 0.1))}
+{mass_of('tip', 1e-3, '0 0 0', (1e-6, 1e-6, 1e-6))}
+<joint name="clamp" type="fixed"><parent link="base"/><child link="arm"/></joint>
+<joint name="end" type="fixed"><parent link="arm"/><child link="tip"/><origin xyz="{place}"/></joint>
+<flexibility><link name="arm" end="{place}">{axis}{section}<modes {modes}/></link></flexibility>
+</robot>"""
