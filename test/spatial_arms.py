@@ -171,6 +171,7 @@ def cantilever(section, end, modes, points=None):
 {mass_of('arm', 1.0, middle, (0.1, 0.1, 0.1))}
 {mass_of('tip', 1e-3, '0 0 0', (1e-6, 1e-6, 1e-6))}
 <joint name="clamp" type="fixed"><parent link="base"/><child link="arm"/></joint>
-<joint name="end" type="fixed"><parent link="arm"/><child link="tip"/><origin xyz="{place}"/></joint>
+<joint name="end" type="fixed"><parent link="arm"/><child link="tip"/>
+  <origin xyz="{place}"/></joint>
 <flexibility><link name="arm" end="{place}">{axis}{section}<modes {modes}/></link></flexibility>
 </robot>"""

@@ -26,10 +26,9 @@ def test_length_position_and_frame_of_an_axis_converge_to_those_of_a_circle():
     assert axis.length == pytest.approx(0.25 * np.pi, rel=1e-8)
     expected = 0.5 * np.stack([np.sin(2 * s), 1 - np.cos(2 * s), 0 * s], axis=1)
     assert np.abs(axis.positions(s) - expected).max() < 1e-7  # error h^4 / 384 of a spline
-    assert (
-        np.abs(axis.frames(s)[:, :, 0] - [[np.cos(a), np.sin(a), 0] for a in 2 * s]).max() < 1e-5
-    )
-    assert np.abs(axis.frames(s)[:, :, 2] - [0, 0, 1]).max() < 1e-14
+    R, tangents = axis.frames(s), np.stack([np.cos(2 * s), np.sin(2 * s), 0 * s], axis=1)
+    assert np.abs(R[:, :, 0] - tangents).max() < 1e-5
+    assert np.abs(R[:, :, 2] - [0, 0, 1]).max() < 1e-14
     assert axis.nearest(np.array([0.2, 0.3, 0.1])) == pytest.approx(0.5 * np.arctan(1.0), rel=1e-5)
 
 
@@ -79,8 +78,8 @@ def test_second_order_fields_leave_a_remainder_of_third_order():
         turn, place = extrapolated_tip(beam, e)
         return np.abs(move - np.concatenate([turn, place - end.p])).max()
 
-    assert remainder(0.02) < 1e-9
-    assert remainder(0.02) / remainder(0.01) == pytest.approx(8.0, rel=0.05)
+    assert remainder(0.4) < 1e-5
+    assert remainder(0.4) / remainder(0.2) == pytest.approx(8.0, rel=0.05)
 
 
 def extrapolated_tip(beam, e):
