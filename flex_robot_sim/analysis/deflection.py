@@ -132,6 +132,8 @@ def undeformed_tip(arm: ArmModel, link: str) -> tuple[np.ndarray, np.ndarray]:
     beam = arm.description.beam(link)
     if beam.axis is None:
         return np.eye(3), np.array([arm.length(link), 0.0, 0.0])
+    if beam.reduced is not None:
+        return beam.reduced.at_end.R, beam.reduced.at_end.p
     R, p = beam.section_pose(beam.length)
     return beam.axes.T @ R, beam.axes.T @ p
 

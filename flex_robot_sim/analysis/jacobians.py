@@ -272,6 +272,8 @@ def section_row(arm: ArmModel, link: str, station: float | str) -> tuple[int, di
         body, s = arm.tips[link]
         return body, {name: getattr(arm.arrays, name)[s] for name in STATION_ROW}
     bodies = arm.segments[link]
+    if arm.description.beam(link).reduced is not None:
+        raise SettingError(f'link "{link}" is a reduced link: its only station is "tip"')
     segment_length = arm.beams[bodies[0]].length
     length = segment_length * len(bodies)
     try:

@@ -241,6 +241,12 @@ def moments_of(inertial: Inertial | None) -> Moments:
 
 def _beam_inertial(beam):
     """Inertial of the undeformed `beam`, as it is simulated."""
+    if beam.reduced is not None:
+        link = beam.reduced.link
+        central = link.J0 - link.mass * (
+            link.centre @ link.centre * np.eye(3) - np.outer(link.centre, link.centre)
+        )
+        return Inertial(link.mass, link.centre, central)
     if beam.axis is not None:
         mass, first, second = rigid_moments(beam.axis, beam.section_matrices, 0.0)
         second = second - np.outer(first, first) / mass

@@ -9,6 +9,7 @@ from flex_robot_sim.description.beam_section import read_section
 from flex_robot_sim.description.document import Document, XmlElement
 from flex_robot_sim.description.links import ElasticBeam, Link
 from flex_robot_sim.description.plausibility import is_implausible
+from flex_robot_sim.description.reduced_element import read_reduced_link
 from flex_robot_sim.description.sensors import FlexSensor
 from flex_robot_sim.description.spatial_link import is_spatial, read_spatial_beam
 from flex_robot_sim.description.values import only, read_attributes, read_children
@@ -35,6 +36,11 @@ def read_beam(
             element,
             f'flexible link "{link.name}" has no mass',
             'Give the link an <inertial> with the mass of the whole beam',
+        )
+    if children['reduced']:
+        return ElasticBeam(
+            **read_reduced_link(document, element, values, link, children),
+            **_read_damping(document, children, link.name),
         )
     if is_spatial(children):
         fields = read_spatial_beam(document, element, values, link, children)

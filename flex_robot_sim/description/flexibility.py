@@ -9,6 +9,7 @@ from flex_robot_sim.description.elastic_link import MAX_ELASTIC_COORDINATES, rea
 from flex_robot_sim.description.links import Joint, JointFriction, Link
 from flex_robot_sim.description.multi_dof_joint import ONLY_OF_PARTS, part_names, with_part_values
 from flex_robot_sim.description.plausibility import warn_implausible_beam
+from flex_robot_sim.description.reduced_element import check_reduced_station
 from flex_robot_sim.description.sensor_elements import STATION_TOLERANCE, read_encoder, read_imus
 from flex_robot_sim.description.values import read_attributes, read_children, unknown_name
 from flex_robot_sim.description.words import FLEXIBILITY
@@ -242,6 +243,9 @@ def check_station(
 ) -> None:
     """Raise DescriptionError if something at a position (3,) [m] is beyond an end of the beam."""
     if link.beam is None:
+        return
+    if link.beam.reduced is not None:
+        check_reduced_station(document, link.beam, what, link.name, position, line)
         return
     length = link.beam.length
     along, *transverse = link.beam.axes.T @ position

@@ -13,6 +13,7 @@ from flex_robot_sim.elastic.section import STIFFNESS_OF, Section
 from flex_robot_sim.elastic.section_matrices import SectionMatrices, matrices_of_section
 from flex_robot_sim.elastic.section_profile import SectionProfile, slender_moments
 from flex_robot_sim.elastic.spatial_beam import section_frames
+from flex_robot_sim.reduction.reduced_beam import ReducedBeam
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +55,7 @@ class ElasticBeam:
     axis: AxisCurve | None = None  # of a spatial beam, whose `coordinates` have one direction
     matrices: SectionMatrices | None = None  # of its sections; None: by the stiffnesses above
     twist: tuple[tuple[float, float], ...] = ()  # share of the length, and pretwist there [rad]
+    reduced: ReducedBeam | None = None  # of a reduced link, whose stations have numbers
 
     def count(self, direction: str) -> int:
         """Number of elastic coordinates of a segment in one direction."""
@@ -110,6 +112,9 @@ class ElasticBeam:
 
     def section_pose(self, along: float) -> tuple[np.ndarray, np.ndarray]:
         """Rotation (3, 3) and position (3,) [m] of a section in the link frame, undeformed."""
+        if self.reduced is not None:
+            points = self.reduced.link.station_points
+            return np.eye(3), points[min(round(along), len(points) - 1)]
         if self.axis is None:
             return self.axes, along * self.axes[:, 0]
         at = np.array([along])
@@ -122,6 +127,8 @@ class ElasticBeam:
 
     def station(self, point: np.ndarray) -> float:
         """Distance along the beam [m] of the station nearest to `point` (3,) [m, link frame]."""
+        if self.reduced is not None:
+            return float(self.reduced.nearest_station(point))
         if self.axis is not None:
             return self.axis.nearest(point)
         return float(self.axes[:, 0] @ point)

@@ -22,6 +22,8 @@ def warn_implausible_beam(document: Document, link: Link) -> None:
             f'flexible link "{link.name}" is {beam.length:g} m long',
             'Give lengths in m, not in mm',
         )
+    if beam.reduced is not None:
+        return
     bending = max((value for value in (beam.EIy, beam.EIz) if not np.isnan(value)), default=0.0)
     if np.isnan(beam.EA):
         thickness = np.sqrt(12 * bending / (beam.mass_per_length * SPEED_OF_SOUND**2))

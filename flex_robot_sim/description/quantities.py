@@ -180,8 +180,19 @@ def _has_straight_beam(link):
 def _with_stiffness_factor(link, factor):
     beam = link.beam
     scaled = {name: factor * getattr(beam, name) for name in ('EIy', 'EIz', 'EA', 'kGAy', 'kGAz')}
+    if beam.reduced is not None:
+        total = factor * beam.reduced.stiffness_scale
+        return replace(
+            link, beam=replace(beam, reduced=replace(beam.reduced, stiffness_scale=total))
+        )
     matrices = beam.matrices and beam.matrices.scaled(stiffness=factor)
     return replace(link, beam=replace(beam, **scaled, matrices=matrices))
+
+
+def _mass(link):
+    if link.beam is not None and link.beam.reduced is not None:
+        return None
+    return link.inertial.mass if link.inertial is not None else 0.0
 
 
 def _with_mass(link, mass):
@@ -262,7 +273,7 @@ LINK_QUANTITIES = {
     'mass': Quantity(
         _attribute('kg', 'of the link; its inertia scales with it', at_least=0.0),
         'mass',
-        lambda link: link.inertial.mass if link.inertial is not None else 0.0,
+        _mass,
         _with_mass,
     ),
     'polar_inertia': Quantity(

@@ -266,7 +266,7 @@ def _stations_beyond_beams(description):
     """Yield name and problem of each joint off both ends of its parent beam."""
     for joint in description.joints:
         beam = description.link(joint.parent).beam
-        if beam is not None:
+        if beam is not None and beam.reduced is None:
             station = beam.station(joint.position)
             if not -END_TOLERANCE <= station / beam.length <= 1 + END_TOLERANCE:
                 yield (

@@ -118,6 +118,8 @@ def _beam(link):
 
 def _first_frequency(beam, direction):
     """Frequency [Hz] of the bare beam; None in a direction that is rigid or has no inertia."""
+    if beam.reduced is not None:
+        return float(beam.reduced.link.frequencies[0]) * math.sqrt(beam.reduced.stiffness_scale)
     if beam.axis is not None:
         return first_spatial_frequency(beam.axis, beam.section_matrices)
     stiffness = beam.stiffness(direction)

@@ -162,7 +162,24 @@ FLEXIBILITY = {
             'flex_sensor',
             'imu',
             'axis',
+            'reduced',
         ),
+    ),
+    'reduced': Element(
+        'makes the link a reduced finite element model, from a file of `flexsim reduce`. Its '
+        'child joints are at stations of the model',
+        {
+            'file': name('path from the folder of the URDF, or `package://`'),
+            'modes': Attribute(
+                'count',
+                '',
+                None,
+                'number of its slowest coordinates that are used; absent: all of the file',
+                at_least=1,
+                at_most=100,
+            ),
+            'stiffness_scale': positive('', 1.0, 'factor of its stiffness'),
+        },
     ),
     'axis': Element(
         'makes the link a spatial beam, whose axis may be curved. The sections follow the axis '

@@ -68,6 +68,8 @@ def display_description(arm: ArmModel, keep_straight: bool = False) -> str:
     if not keep_straight:
         for link in arm.segments:
             beam = arm.description.beam(link)
+            if beam.reduced is not None:
+                continue
             _assign_visuals(root, links, link, beam, [p for p in found if p.link == link])
     convert_to_version_1_0(root)
     return _NOTE + document.changed_text()
@@ -80,6 +82,8 @@ def is_display_description(text: str) -> bool:
 
 def _move_joints(joints, arm):
     """Move joints whose positions differ from the text, as of an arm with other parameters."""
+    if any(arm.description.beam(link).reduced is not None for link in arm.segments):
+        return  # their files are not in the text
     described = read_text(arm.description.text)
     for joint in arm.description.joints:
         if (joint.position != described.joint(joint.name).position).any():

@@ -1,5 +1,6 @@
 """Slopes of springs, dampers and friction with the rates, D, and with the coordinates, K (T50)."""
 
+from flex_robot_sim.dynamics.cubic_strain import add_cubic_slopes
 from flex_robot_sim.dynamics.forces import add_contact_slopes
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.model.friction import (
@@ -25,6 +26,7 @@ def add_all_slopes(arm, q, qd, D, K):
     :param D: (n, n), slopes with the rates, added to; K: with the coordinates, added to.
     """
     add_linear_slopes(arm, D, K)
+    add_cubic_slopes(arm, q, K)
     add_contact_slopes(arm, q, qd, D, K)
     for j in range(arm.motor.size):
         m = arm.motor[j]
@@ -44,6 +46,7 @@ def add_all_slopes(arm, q, qd, D, K):
 def add_smooth_slopes(arm, q, qd, D, K):
     """Add those of smooth forces; return whether no joint sticks or touches a stop."""
     add_linear_slopes(arm, D, K)
+    add_cubic_slopes(arm, q, K)
     is_smooth = True
     for j in range(arm.motor.size):
         k = j if arm.motor[j] < 0 else arm.motor[j]

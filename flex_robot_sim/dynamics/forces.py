@@ -9,6 +9,7 @@ joint are in joint_laws.py and model/friction.py.
 
 from math import inf
 
+from flex_robot_sim.dynamics.cubic_strain import add_cubic_force, cubic_energy
 from flex_robot_sim.dynamics.joint_laws import (
     NO_CREEP,
     end_weight,
@@ -19,6 +20,7 @@ from flex_robot_sim.dynamics.joint_laws import (
 )
 from flex_robot_sim.dynamics.maxwell_slip import friction_elements, gear_elements, has_presliding
 from flex_robot_sim.jit.compiled import compiled
+from flex_robot_sim.model.body_kinds import ELASTIC
 from flex_robot_sim.model.damping import add_shared_damping_force, shared_damping_power
 from flex_robot_sim.model.friction import (
     CREEP_RATE,
@@ -150,6 +152,8 @@ def set_forces(arm, q, qd, effort, h, guess, work):
                 work.implicit[i, k, m] = implicit_stiffness
                 if h > 0.0:
                     work.force[first + k] += implicit_stiffness * guess[first + m]
+        if arm.kind[i] == ELASTIC:
+            add_cubic_force(arm, i, q, work)
     if work.shared.size > 0:
         add_shared_damping_force(arm, -1.0, qd, work, work.force)
 
@@ -280,6 +284,8 @@ def spring_energy(arm, q):
         for k in range(arm.modes[i]):
             for m in range(arm.modes[i]):
                 total += 0.5 * q[first + k] * arm.stiffness[i, k, m] * q[first + m]
+        if arm.kind[i] == ELASTIC:
+            total += cubic_energy(arm, i, q)
     return total
 
 

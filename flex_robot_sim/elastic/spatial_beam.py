@@ -81,6 +81,11 @@ class SpatialBeam:
         return self.pieces.x
 
     @cached_property
+    def cubic(self) -> np.ndarray:
+        """Coefficients of the cubic strain energy, (n, n, n): none."""
+        return read_only(np.zeros((self.size,) * 3))
+
+    @cached_property
     def integrals(self) -> ElasticIntegrals:
         """Integrals for the dynamics."""
         return elastic_integrals(self.points, 1.0 / np.sqrt(np.diag(self.stiffness)))

@@ -21,7 +21,7 @@ from flex_robot_sim.model.body_kinds import body_kind
 from flex_robot_sim.model.composite_inertia import joint_pose, largest_inertias, moments_beyond
 from flex_robot_sim.model.constraint_rows import constraint_rows, row_arrays
 from flex_robot_sim.model.damping import damping_matrices, elastic_inertia
-from flex_robot_sim.model.elastic_rows import elastic_rows
+from flex_robot_sim.model.elastic_rows import elastic_rows, integrals_of
 from flex_robot_sim.model.friction import friction_rows
 from flex_robot_sim.model.mass_points import MAX_REDUCIBLE_POINTS, MassPoints, reduced_points
 from flex_robot_sim.model.slip_elements import slip_tables
@@ -153,6 +153,11 @@ class _Assembly:
         if beam is None:
             frame = self.frames[name]
             return (frame.body, -1), frame.R @ rotation, frame.R @ position + frame.p
+        if beam.reduced is not None:
+            x = beam.station(position)
+            station = self._add_station(self.segments[name][0], x)
+            _, origin = beam.section_pose(x)
+            return (self.segments[name][0], station), rotation, position - origin
         x = min(max(beam.station(position), 0.0), beam.length)
         bodies, segment_length = self.segments[name], beam.length / beam.segments
         segment = min(int(x / segment_length * (1 + 1e-12)), beam.segments - 1)
@@ -229,13 +234,13 @@ class _Assembly:
             self.row['beam'][row] = piece
             self.damping[row] = beam.damping_ratio, beam.damping_time
         self.segments[link.name] = bodies
-        self.tips[link.name] = (
-            bodies[-1],
-            self._add_station(bodies[-1], beam.length / beam.segments),
-        )
+        end = beam.length / beam.segments if beam.reduced is None else beam.station(beam.end)
+        self.tips[link.name] = bodies[-1], self._add_station(bodies[-1], end)
 
     def _pieces(self, link, beam):
         """Beams or spatial beams of all segments of a link."""
+        if beam.reduced is not None:
+            return [beam.reduced]
         axes, _ = beam.section_pose(beam.length)
         load = _end_load(self.moments_beyond[link].moved(axes.T, -axes.T @ beam.end))
         if beam.axis is not None:
@@ -323,10 +328,7 @@ class _Assembly:
 
     def _beam_inertia(self, beam):
         """Inertia (6, 6) of an undeformed spatial beam, or of the sections of a beam."""
-        return self._integrals(beam).inertia if beam.is_spatial else _rotary(beam)
-
-    def _integrals(self, beam):
-        return beam.integrals if self.coupling == 'shortening' else beam.linear_integrals
+        return integrals_of(beam, self.coupling).inertia if beam.is_spatial else _rotary(beam)
 
     def _beam_rows(self, beams, n, width):
         """Rows of ArmArrays for elastic coordinates and mass points, padded to n coordinates."""
@@ -338,7 +340,9 @@ class _Assembly:
             'modal_mass': np.zeros((bodies, n, n)),
             'rotary': np.zeros((bodies, 3, n)),
             **elastic_rows(
-                [self._integrals(b) if b and b.is_spatial else None for b in beams], self.elastic
+                [beam if beam and beam.is_spatial else None for beam in beams],
+                self.coupling,
+                self.elastic,
             ),
         }
         start, points = [0], []
@@ -346,7 +350,7 @@ class _Assembly:
             if beam is not None and beam.is_spatial:
                 m = beam.size
                 rows['stiffness'][i, :m, :m] = beam.stiffness
-                rows['modal_mass'][i, :m, :m] = self._integrals(beam).E0
+                rows['modal_mass'][i, :m, :m] = integrals_of(beam, self.coupling).E0
             elif beam is not None:
                 m = beam.size
                 rows['count'][i], rows['reach'][i] = beam.count, beam.reach

@@ -11,6 +11,8 @@ from flex_robot_sim.util.exceptions import UsageError
 def described_text(arm: ArmModel) -> str:
     """Return the URDF of an arm; UsageError if parameters of the arm differ from it."""
     description = arm.description
+    if any(description.beam(link).reduced is not None for link in arm.segments):
+        raise UsageError(f'{description.name}: the text of its URDF lacks its reduced links')
     read, built = (
         build_arm(one, arm.coupling).arrays for one in (read_text(description.text), description)
     )

@@ -1,6 +1,5 @@
 """Mesh files of a URDF, read by trimesh from this machine only."""
 
-import os
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote
@@ -9,6 +8,7 @@ import numpy as np
 
 from flex_robot_sim.description import TEXT_SOURCE
 from flex_robot_sim.util.exceptions import SettingError, shortened
+from flex_robot_sim.util.package_files import package_files
 
 
 class Mesh(NamedTuple):
@@ -55,12 +55,8 @@ def find_mesh(name: str, source: str) -> Path:
     elif scheme == 'file':
         candidates = [Path(unquote(location))]
     elif scheme == 'package':
-        package, _, relative_path = location.partition('/')
-        candidates = [
-            folder / relative_path
-            for folder in _package_folders(package, source)
-            if not {'', '.', '..'} & {package, *relative_path.split('/')}
-        ]
+        folder = None if source == TEXT_SOURCE else Path(source).resolve().parent
+        candidates = [*package_files(location, folder)]
     else:
         raise SettingError(f'mesh {shortened(name, 200)} is not on this machine: it is left out')
     for path in candidates:
@@ -81,20 +77,6 @@ def _loader():
             f'NumPy than {np.__version__}: pip install --upgrade trimesh numpy'
         ) from error
     return trimesh.load
-
-
-def _package_folders(package, source):
-    """Candidate folders of a ROS package: installed ones, then folders above the URDF."""
-    for prefix in filter(None, os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep)):
-        yield Path(prefix, 'share', package)
-    for prefix in filter(None, os.environ.get('ROS_PACKAGE_PATH', '').split(os.pathsep)):
-        yield Path(prefix, package)
-    if source == TEXT_SOURCE:
-        return
-    for folder in Path(source).resolve().parents:
-        yield folder / package
-        if folder.name == package:
-            yield folder
 
 
 def _colour(visual):

@@ -54,6 +54,7 @@ NEIGHBOURS = {
     ('util', 'version'),
     ('version', 'util'),
     ('planning', 'feedback'),
+    ('reduction', 'elastic'),
     ('environments', 'sweeps'),
     ('identification', 'rig'),
     ('reproduce', 'rig'),

@@ -1,0 +1,152 @@
+"""`<reduced>`: a flexible link from a file of a reduced finite element model."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from flex_robot_sim.description.document import Document, XmlElement
+from flex_robot_sim.description.links import ElasticBeam, Link
+from flex_robot_sim.description.values import only, read_attributes, read_children
+from flex_robot_sim.description.words import FLEXIBILITY
+from flex_robot_sim.elastic.axis_curve import AxisCurve
+from flex_robot_sim.reduction.reduced_beam import ReducedBeam
+from flex_robot_sim.reduction.reduced_file import ReducedFileError, read_reduced
+from flex_robot_sim.reduction.reduced_link import ReducedLink
+from flex_robot_sim.util.package_files import package_files
+
+MASS_TOLERANCE = 0.01  # of the <inertial> compared with the mesh                      [-]
+CENTRE_TOLERANCE = 0.01  # of its centre of mass, over the length of the link            [-]
+STATION_TOLERANCE = 1e-3  # of a child joint from a station, over the length of the link [-]
+_BEAM_WORDS = ('section', 'rectangle', 'tube', 'rod', 'material', 'modes', 'elements', 'axis')
+
+
+def read_reduced_link(
+    document: Document,
+    element: XmlElement,
+    values: Mapping[str, Any],
+    link: Link,
+    children: Mapping[str, list[XmlElement]],
+) -> dict[str, Any]:
+    """
+    Return the fields of the ElasticBeam of a reduced `link`, but for its damping.
+
+    :param values: attributes of its <link> `element`; children: its child elements.
+    """
+    assert link.inertial is not None
+    row = only(document, children, 'reduced')
+    assert row is not None
+    read_children(document, row, ())
+    for tag in (*_BEAM_WORDS, 'flex_sensor'):
+        if children[tag]:
+            raise document.error(
+                children[tag][0],
+                f'flexible link "{link.name}" has a <reduced> and a <{tag}>',
+                f'Remove the <{tag}>: the file of <reduced> has all of the link',
+            )
+    attributes = read_attributes(document, row, FLEXIBILITY['reduced'])
+    model = _read_model(document, row, attributes, link)
+    end = np.array(values['end'])
+    length = float(np.sqrt(end @ end))
+    if length < 1e-12:
+        raise document.error(
+            element, f'flexible link "{link.name}" has the length zero', 'Give its far end [m]'
+        )
+    _compare_inertial(document, row, link, model, length)
+    across = np.eye(3)[np.argmin(np.abs(end))]
+    return {
+        'end': end,
+        'axes': np.eye(3),
+        'length': length,
+        'mass_per_length': model.mass / length,
+        'section_inertia': np.zeros(3),
+        **dict.fromkeys(('EIy', 'EIz', 'GJ', 'EA'), np.nan),
+        'coordinates': {'mode': model.size},
+        'elements': 0,
+        'segments': 1,
+        'boundary': 'static',
+        'axis': AxisCurve(np.array([np.zeros(3), end]), across),
+        'reduced': ReducedBeam(model, end, attributes['stiffness_scale']),
+    }
+
+
+def check_reduced_station(
+    document: Document, beam: ElasticBeam, what: str, link: str, position: np.ndarray, line: int
+) -> None:
+    """Raise DescriptionError if a child at a position (3,) [m] is at no station of the link."""
+    _, station = beam.section_pose(beam.station(position))
+    if np.abs(position - station).max() > STATION_TOLERANCE * beam.length:
+        x, y, z = station
+        raise document.error_at(
+            line,
+            f'{what} is at no station of the reduced link "{link}": the nearest is at '
+            f'{x:.4g} {y:.4g} {z:.4g} m',
+            'Correct its <origin>, or reduce the link again with this joint',
+        )
+
+
+def _read_model(document, row, attributes, link) -> ReducedLink:
+    name = attributes['file']
+    path = _find(document, row, name)
+    try:
+        model = read_reduced(path, link.name)
+    except ReducedFileError as error:
+        raise document.error(row, str(error).rstrip('.'), 'Or give another file') from error
+    except OSError as error:
+        raise document.error(
+            row, f'the file "{name}" cannot be read', 'Check its permissions'
+        ) from error
+    count = attributes['modes']
+    if count is None:
+        return model
+    if count > model.size:
+        raise document.error(
+            row,
+            f'the file "{name}" has {model.size} modes, and not {count}',
+            f'Ask for at most {model.size}, or reduce the link again with more modes',
+        )
+    return model.truncated(count)
+
+
+def _find(document, row, name):
+    """Path of a file that a description names: relative to it, or in a package."""
+    is_text = not Path(document.source).is_file()
+    if name.startswith('package://'):
+        folder = None if is_text else Path(document.source).resolve().parent
+        candidates = [*package_files(name.removeprefix('package://'), folder)]
+    elif is_text:
+        raise document.error(
+            row,
+            f'the robot comes without a folder, and its <reduced> names the file "{name}"',
+            'Name it by package://, or load the robot from a file',
+        )
+    else:
+        candidates = [Path(document.source).parent / name]
+    for path in candidates:
+        if path.is_file():
+            return path
+    raise document.error(
+        row,
+        f'the file "{name}" of <reduced> is not found',
+        'Give its path from the folder of the URDF, or by package://; "flexsim reduce" writes it',
+    )
+
+
+def _compare_inertial(document, row, link, model, length):
+    mass = link.inertial.mass
+    if abs(mass / model.mass - 1.0) > MASS_TOLERANCE:
+        raise document.error(
+            row,
+            f'flexible link "{link.name}" weighs {mass:g} kg, but its reduced model '
+            f'{model.mass:g} kg',
+            'Correct one of them; motors and payloads belong in links of their own',
+        )
+    x, y, z = model.centre
+    if np.abs(link.inertial.centre - model.centre).max() > CENTRE_TOLERANCE * length:
+        document.warn(
+            document.line(row),
+            f'the centre of mass of flexible link "{link.name}" is not that of its reduced model, '
+            'as which it is simulated',
+            f'Put it at {x:.4g} {y:.4g} {z:.4g} m',
+        )

@@ -1,0 +1,49 @@
+"""
+Cubic strain energy of elastic bodies: 1/3 sum C_ijk e_i e_j e_k of soft coordinates (T96).
+
+It couples bending with twist in reduced links. Equation numbers are those of docs/theory.md.
+"""
+
+from flex_robot_sim.jit.compiled import compiled
+from flex_robot_sim.model.body_kinds import ELASTIC
+
+
+@compiled
+def add_cubic_force(arm, i, q, work):
+    """Add the force -C e e of elastic body i to work.force."""
+    first, n, C = arm.first[i], arm.modes[i], arm.elastic_C[i]
+    for k in range(n):
+        total = 0.0
+        for m in range(n):
+            part = 0.0
+            for l in range(n):
+                part += C[k, m, l] * q[first + l]
+            total += part * q[first + m]
+        work.force[first + k] -= total
+
+
+@compiled
+def cubic_energy(arm, i, q):
+    """Cubic strain energy of elastic body i [J]."""
+    first, n, C, energy = arm.first[i], arm.modes[i], arm.elastic_C[i], 0.0
+    for k in range(n):
+        total = 0.0
+        for m in range(n):
+            part = 0.0
+            for l in range(n):
+                part += C[k, m, l] * q[first + l]
+            total += part * q[first + m]
+        energy += total * q[first + k]
+    return energy / 3.0
+
+
+@compiled
+def add_cubic_slopes(arm, q, K):
+    """Add the slopes 2 C e of the force with the coordinates to K (n, n)."""
+    for i in range(arm.parent.size):
+        if arm.kind[i] == ELASTIC:
+            first, n = arm.first[i], arm.modes[i]
+            for k in range(n):
+                for m in range(n):
+                    for l in range(n):
+                        K[first + k, first + m] += 2.0 * arm.elastic_C[i, k, m, l] * q[first + l]

@@ -1,0 +1,32 @@
+"""Files of ROS packages, by names such as package://my_robot/meshes/arm.stl."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+
+def package_files(location: str, folder: Path | None) -> Iterator[Path]:
+    """
+    Yield candidates for a file of a package: in installed packages, then in folders above a file.
+
+    :param location: name of the package and path in it, as after package://.
+    :param folder: of the file that names it; None: installed packages only.
+    """
+    package, _, relative_path = location.partition('/')
+    if {'', '.', '..'} & {package, *relative_path.split('/')}:
+        return
+    for one in _package_folders(package, folder):
+        yield one / relative_path
+
+
+def _package_folders(package, folder):
+    for prefix in filter(None, os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep)):
+        yield Path(prefix, 'share', package)
+    for prefix in filter(None, os.environ.get('ROS_PACKAGE_PATH', '').split(os.pathsep)):
+        yield Path(prefix, package)
+    if folder is None:
+        return
+    for parent in (folder, *folder.parents):
+        yield parent / package
+        if parent.name == package:
+            yield parent
