@@ -437,6 +437,7 @@ class Batch(LiveArrays, BatchQueries, Recorder, CopiedByState):
                 & (watches.coarse[:, 0] > 0.5 * watches.coarse[:, 1]),
                 watches.bent >= 0,
                 watches.turned >= 0,
+                watches.loaded >= 0,
             ]
         )
 

@@ -103,7 +103,7 @@ class Members:
     def forget_events(self, rows: np.ndarray) -> None:
         """Clear the recorded and reported events of members."""
         watches = self.watches
-        watches.bent[rows] = watches.turned[rows] = -1
+        watches.bent[rows] = watches.turned[rows] = watches.loaded[rows] = -1
         watches.hard[rows], watches.coarse[rows] = (0, 0, -1), 0.0
         for k in rows:
             self.seen[k].clear()

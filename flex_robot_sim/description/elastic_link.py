@@ -42,7 +42,7 @@ def read_beam(
             **read_reduced_link(document, element, values, link, children),
             **_read_damping(document, children, link.name),
         )
-    if is_spatial(children):
+    if is_spatial(values, children):
         fields = read_spatial_beam(document, element, values, link, children)
         return ElasticBeam(
             **fields,

@@ -149,6 +149,14 @@ FLEXIBILITY = {
                 'y axis of the cross-section in the link frame; its component along '
                 'the beam is ignored',
             ),
+            'twist_coupling': Attribute(
+                'choice',
+                '',
+                'off',
+                '`on`: bending couples with twist, so that the beam can buckle sideways; it then '
+                'is a spatial beam',
+                choices=('off', 'on'),
+            ),
         },
         (
             'section',

@@ -27,6 +27,9 @@ MAX_RELATIVE_CHANGE = (2.0 * np.pi / MIN_STEPS_PER_PERIOD) ** 2  # of velocities
 AVERAGING_STEPS, MIN_COARSE_STEPS = 1000, 150  # an impact causes fewer
 MIN_SLOW_COARSE_STEPS = 10  # the same, if even the slowest mode is too fast
 MAX_RIGID_BODY_RATIO = 1e-9  # squared frequency over the highest; below: free motion
+PRANDTL_FACTOR = 4.0126  # of the lateral buckling load of a force at the end
+MIN_STIFFNESS_RATIO = 4.0  # of bending in the two planes, from which it is checked
+LATERAL_SHARE = 0.3  # of this load from which a beam without twist coupling is reported
 REST_VELOCITY = 1e-2  # added to velocities, for an arm at rest         [rad/s, m/s]
 
 # lowest natural frequency of an arm [rad/s]; finding it takes as long as a hundred steps
@@ -43,6 +46,8 @@ class Watch(NamedTuple):
     turn: np.ndarray  # (k,)  largest turn rate; inf with shortening              [rad/s]
     bent: np.ndarray  # (k,)  first step beyond the deflection limit; -1: none
     turned: np.ndarray  # (k,)  first step beyond the turn rate limit; -1: none
+    lateral: np.ndarray  # (k, 2)  tip deflections along y and z near lateral buckling     [m]
+    loaded: np.ndarray  # (k,)  first step beyond one of these; -1: none
     hard: np.ndarray  # (3,)  subdivided steps, inaccurate substeps, first of them
     coarse: np.ndarray  # (3,)  kinetic energy in coarse steps and in all; coarse steps
     enough: np.ndarray  # (1,)  coarse steps from which they are checked and reported
@@ -65,6 +70,8 @@ def make_watch(arm: ArmModel, settings: SimulationSettings) -> Watch:
         turn_limits(arm, arm.arrays, settings),
         np.full(len(bodies), -1),
         np.full(len(bodies), -1),
+        lateral_limits(arm),
+        np.full(len(bodies), -1),
         np.array([0, 0, -1]),
         np.zeros(3),
         np.array([MIN_SLOW_COARSE_STEPS]),
@@ -83,6 +90,26 @@ def _min_coarse_steps(arm, step):
         if 2.0 * np.pi / MIN_STEPS_PER_PERIOD < _lowest_frequency[arm] * step < np.inf
         else MIN_COARSE_STEPS
     )
+
+
+def lateral_limits(arm: ArmModel) -> np.ndarray:
+    """
+    Tip deflections (k, 2) [m] along y and z at a share of the load of lateral buckling.
+
+    It is that of a force at the end of a cantilever, by Prandtl, for a beam of one body that does
+    not couple bending with twist; inf for others.
+    """
+    rows = []
+    for link, bodies in arm.segments.items():
+        beam, limits = arm.description.beam(link), np.full(2, np.inf)
+        stiffness = np.array([beam.EIz, beam.EIy])  # against deflections along y and z
+        is_strip = stiffness.max() > MIN_STIFFNESS_RATIO * stiffness.min()  # not if one is nan
+        if beam.axis is None and len(bodies) == 1 and is_strip and np.isfinite(beam.GJ):
+            strong = int(np.argmax(stiffness))
+            load = PRANDTL_FACTOR * np.sqrt(stiffness.min() * beam.GJ) / beam.length**2
+            limits[strong] = LATERAL_SHARE * load * beam.length**3 / (3.0 * stiffness[strong])
+        rows += [limits] * len(bodies)
+    return np.array(rows).reshape(-1, 2)
 
 
 def turn_limits(arm: ArmModel, arrays: ArmArrays, settings: SimulationSettings) -> np.ndarray:
@@ -137,6 +164,10 @@ def note_validity(arm, q, step, watch, work):
                 w += arm.station_shape[s, m] * q[first + m]
             if arm.kind[i] == ELASTIC:
                 v, w = tip_distance(arm, i, s, q), 0.0
+            if watch.loaded[k] < 0 and (
+                abs(v) > watch.lateral[k, 0] or abs(w) > watch.lateral[k, 1]
+            ):
+                watch.loaded[k] = step
             if v * v + w * w > watch.bend[k] * watch.bend[k]:
                 watch.bent[k] = step
         if watch.turned[k] < 0:
@@ -188,6 +219,7 @@ def count_events(watch):
         events += 1
     for k in range(watch.body.size):
         events += int(watch.bent[k] >= 0) + int(watch.turned[k] >= 0)
+        events += int(watch.loaded[k] >= 0)
     return events
 
 
@@ -243,5 +275,12 @@ def report_lines(
                     f'link "{link}" turns faster than {watch.turn[row]:.4g} rad/s, '
                     f'{settings.turn_rate_limit:g} of its first natural rate, at '
                     f'{time_of(watch.turned[row]):.4g} s. Take the coupling "shortening"'
+                )
+            if watch.loaded[row] >= 0 and (row, 'loaded') not in reported:
+                reported.add((row, 'loaded'))
+                yield (
+                    f'link "{link}" carries more than {LATERAL_SHARE:g} of its lateral buckling '
+                    f'load at {time_of(watch.loaded[row]):.4g} s, and its bending is not coupled '
+                    'with twist. Give it twist_coupling="on"'
                 )
             row += 1
