@@ -23,7 +23,13 @@ from flex_robot_sim.display.visuals import origin_of, vector_of
 from flex_robot_sim.reduction.elasticity import Material
 from flex_robot_sim.reduction.interface_search import JointFrame
 from flex_robot_sim.reduction.plausibility import UNITS
-from flex_robot_sim.reduction.reduce_file import LinkFrame, Options, Reduction, reduce_file
+from flex_robot_sim.reduction.reduce_file import (
+    LinkFrame,
+    Options,
+    Reduction,
+    reduce_file,
+    reduce_matrices,
+)
 from flex_robot_sim.reduction.reduced_file import write_reduced
 from flex_robot_sim.util.exceptions import UsageError, plain
 from flex_robot_sim.util.xacro_arguments import xacro_arguments
@@ -39,14 +45,15 @@ def add_arguments(parser: ArgumentParser) -> None:
         'same inputs takes the result from a cache.'
     )
     parser.add_argument(
-        'file', help='STEP or STL file of the solid, or a mesh of tetrahedra (.inp, .msh, .vtu)'
+        'file',
+        nargs='?',
+        help='STEP or STL file of the solid, or a mesh of tetrahedra (.inp, .msh, .vtu)',
     )
     parser.add_argument('xacro', nargs='*', default=[], metavar='NAME:=VALUE', help='for xacro')
     parser.add_argument('--robot', required=True, metavar='URDF', help='robot with the link')
     parser.add_argument('--link', required=True, help='link of the robot')
     parser.add_argument(
         '--material',
-        required=True,
         help="Young's modulus [Pa], Poisson's ratio and density [kg/m3] with commas, or "
         f'{", ".join(MATERIALS)}',
     )
@@ -94,12 +101,22 @@ def add_arguments(parser: ArgumentParser) -> None:
         default='mesh',
         help='inertial: scale the density so that the mass is that of <inertial>',
     )
+    parser.add_argument(
+        '--matrices',
+        metavar='FILES',
+        help='stiffness and mass of another program instead of a file: run.sti,run.mas,run.dof '
+        '(CalculiX), stif.mtx,mass.mtx (Abaqus), k.mmf,m.mmf,file.mapping (Ansys), run.op4 '
+        '(Nastran)',
+    )
+    parser.add_argument(
+        '--nodes', metavar='FILE', help='nodes of the matrices: number,x,y,z by line, or .inp'
+    )
     common.add_json(parser)
 
 
 def run(arguments: Namespace) -> int:
     """Carry out the command."""
-    path = Path(arguments.file)
+    path, paths = _inputs(arguments)
     output = arguments.output or f'{arguments.link}.reduced.npz'
     if arguments.output is None and not arguments.force:
         common.refuse_existing_file('--output', output)
@@ -109,9 +126,10 @@ def run(arguments: Namespace) -> int:
         common.expect_within(f'--{option}', getattr(arguments, option))
     if arguments.modes < 1:
         raise UsageError('--modes must be above 0.')
-    if not path.is_file():
-        raise UsageError(f'{path}: there is no such file.')
-    material = _material(arguments.material)
+    for file in (path, *paths):
+        if not file.is_file():
+            raise UsageError(f'{file}: there is no such file.')
+    material = None if arguments.material is None else _material(arguments.material)
     robot = read_description(arguments.robot, xacro_arguments=xacro_arguments(arguments.xacro))
     frame = link_frame(robot, arguments.link)
     rotation, place, unit = _pose(arguments, robot, path)
@@ -127,7 +145,11 @@ def run(arguments: Namespace) -> int:
     )
     stages = _Stages()
     with show_progress('reducing', progress_text=stages.text):
-        result = reduce_file(path, frame, material, options, stages.start)
+        if paths:
+            result = reduce_matrices(paths, path, frame, material, options, stages.start)
+        else:
+            assert material is not None
+            result = reduce_file(path, frame, material, options, stages.start)
     stages.start('')
     try:
         write_reduced(output, result.link)
@@ -139,6 +161,21 @@ def run(arguments: Namespace) -> int:
         print(f'flexsim reduce: note: {plain(note)}', file=sys.stderr)
     common.print_result(arguments, _summary(result, output, stages), _as_text)
     return 0
+
+
+def _inputs(arguments: Namespace) -> tuple[Path, list[Path]]:
+    """Return the file with the geometry or the nodes, and the matrices."""
+    if arguments.matrices:
+        if arguments.file:
+            raise UsageError(f'{arguments.file}: give a file or --matrices.')
+        if not arguments.nodes:
+            raise UsageError('--matrices needs --nodes, with the places of the nodes.')
+        return Path(arguments.nodes), [Path(word) for word in arguments.matrices.split(',')]
+    if not arguments.file:
+        raise UsageError('name a STEP, STL or mesh file, or --matrices.')
+    if arguments.material is None:
+        raise UsageError('--material is needed: E,nu,density, or the name of one.')
+    return Path(arguments.file), []
 
 
 def link_frame(robot: RobotDescription, name: str) -> LinkFrame:
@@ -255,7 +292,7 @@ def memory_gb() -> float:
 def _draw(path, result: Reduction):
     from flex_robot_sim.util.plots import write_surface  # matplotlib loads slowly
 
-    link, nodes = result.link, result.mesh.nodes
+    link, nodes = result.link, result.points
     marks = {one.summary: nodes[one.interface.nodes] for one in result.interfaces}
     title = f'{link.link}: {len(nodes)} nodes, {link.source}'
     write_surface(path, title, link.surface_points, link.surface_triangles, marks)
@@ -268,8 +305,8 @@ def _summary(result: Reduction, output: str, stages: _Stages) -> dict[str, Any]:
         'source': link.source,
         'output': output,
         'is_cached': result.is_cached,
-        'nodes': len(result.mesh.nodes),
-        'elements': len(result.mesh.elements),
+        'nodes': len(result.points),
+        'elements': result.elements,
         'mass': link.mass,
         'coordinates': link.size,
         'soft_coordinates': link.soft,

@@ -15,7 +15,7 @@ from scipy.sparse import csgraph
 
 from flex_robot_sim.reduction.elasticity import EDGES, Mesh
 from flex_robot_sim.reduction.supports import Interface, ReductionError
-from flex_robot_sim.reduction.surface import Surface
+from flex_robot_sim.reduction.surface import Surface, surface_of
 
 SHARP = np.cos(np.radians(30.0))  # cosine of the angle at an edge between two patches
 FLAT = np.cos(np.radians(5.0))  # cosine of the angle between normals of a flat patch
@@ -86,7 +86,6 @@ def patches_of(mesh: Mesh, surface: Surface) -> Patches:
 
 def find_interfaces(
     mesh: Mesh,
-    surface: Surface,
     joints: Sequence[JointFrame],
     radius: float | None = None,
     depth: float | None = None,
@@ -97,10 +96,16 @@ def find_interfaces(
     :param radius: take all nodes within it of the axis of a joint [m]; None: find a patch.
     :param depth: distance of these nodes from the origin along the axis [m]; None: the radius.
     """
-    patches = None if radius else patches_of(mesh, surface)
+    if not radius and not len(mesh.elements):
+        raise ReductionError(
+            'the model has no tetrahedra on whose surface interfaces could be found. Choose '
+            '--radius and --depth'
+        )
+    surface = None if radius else surface_of(mesh)
+    patches = None if surface is None else patches_of(mesh, surface)
     found: list[FoundInterface] = []
     for joint in joints:
-        if patches is not None:
+        if surface is not None and patches is not None:
             nodes, shape = _nearest_patch(mesh, surface, patches, joint)
             if depth:
                 nodes = nodes[np.abs((mesh.nodes[nodes] - joint.origin) @ joint.axis) <= depth]

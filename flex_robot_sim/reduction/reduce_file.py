@@ -11,13 +11,14 @@ import numpy as np
 
 from flex_robot_sim.reduction import mesh_files, meshing, result_cache
 from flex_robot_sim.reduction.elasticity import Material, Mesh, fourteen_points, jacobians
+from flex_robot_sim.reduction.freedoms import Mass
 from flex_robot_sim.reduction.interface_search import FoundInterface, JointFrame, find_interfaces
+from flex_robot_sim.reduction.matrices.model import read_model
 from flex_robot_sim.reduction.plausibility import UNITS, check_memory, check_size, density_factor
 from flex_robot_sim.reduction.reduce_model import Source, model_of, no_stage, reduce_model
 from flex_robot_sim.reduction.reduced_file import ReducedFileError, read_reduced, write_reduced
 from flex_robot_sim.reduction.reduced_link import ReducedLink
 from flex_robot_sim.reduction.supports import ReductionError
-from flex_robot_sim.reduction.surface import surface_of
 from flex_robot_sim.util.files import read_bytes
 
 NO_POSE = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
@@ -49,13 +50,15 @@ class Reduction(NamedTuple):
     """A reduced link, and how it came about."""
 
     link: ReducedLink
-    mesh: Mesh
+    points: np.ndarray  # (N, 3)  nodes in the frame of the link [m]
+    elements: int
     interfaces: list[FoundInterface]
     notes: list[str]
     is_cached: bool
 
 
 DEFAULTS = Options()
+NO_ELEMENTS = np.empty((0, 10), int)
 
 
 def reduce_file(
@@ -76,38 +79,79 @@ def reduce_file(
     content = read_bytes(path)
     report('mesh')
     mesh = _place(_mesh(path, content, options), options.pose)
-    surface = surface_of(mesh)
+
+    def make(factor):
+        return model_of(mesh, material._replace(density=material.density * factor))
+
+    mass = _volume(mesh) * material.density
+    return _reduce(path, [content], frame, material, options, report, mesh, mass, make)
+
+
+def reduce_matrices(
+    paths: Sequence[Path],
+    nodes: Path,
+    frame: LinkFrame,
+    material: Material | None,
+    options: Options = DEFAULTS,
+    report: Callable[[str], None] = no_stage,
+) -> Reduction:
+    """
+    Return the reduced link of matrices of another program; errors are those of `reduce_file`.
+
+    :param nodes: file with the places of the nodes, and tetrahedra if it has any.
+    :param material: of the tetrahedra; without both, there are no terms of second order.
+    """
+    content = [read_bytes(path) for path in (*paths, nodes)]
+    report('matrices')
+    rotation, place = np.reshape(options.pose[:9], (3, 3)), np.array(options.pose[9:])
+    model = read_model(paths, nodes, options.unit or 'm', rotation, place, material)
+
+    def make(factor):
+        mass = Mass(*(factor * part for part in model.mass if part is not None))
+        return model._replace(mass=mass)
+
+    mesh = model.mesh or Mesh(model.freedoms.points, NO_ELEMENTS)
+    mass = float(model.mass.by_node.sum())
+    reduction = _reduce(paths[0], content, frame, material, options, report, mesh, mass, make)
+    if model.mesh is None:
+        note = (
+            'without tetrahedra (C3D10 in --nodes, and --material) the link has no terms of '
+            'second order: use it at small deflections and low speeds'
+        )
+        reduction.notes.append(note)
+    return reduction
+
+
+def _reduce(path, content, frame, material, options, report, mesh, mass, make):
+    """Return the Reduction of a model that `make` makes with a factor of its density."""
     check_size(mesh.nodes, [joint.origin for joint in frame.joints], frame.gyration)
-    found = find_interfaces(
-        mesh, surface, frame.joints, options.radius or None, options.depth or None
-    )
+    found = find_interfaces(mesh, frame.joints, options.radius or None, options.depth or None)
     check_memory(len(mesh.nodes))
-    factor, note = density_factor(
-        _volume(mesh) * material.density, frame.mass, options.is_density_scaled
-    )
-    material = material._replace(density=material.density * factor)
-    notes = [note] if note else []
+    factor, note = density_factor(mass, frame.mass, options.is_density_scaled)
     settings = json.dumps(
         {
             **options._asdict(),
-            'material': material._asdict(),
+            'material': None if material is None else material._asdict(),
+            'density_factor': factor,
             'joints': {joint.name: joint.origin.tolist() for joint in frame.joints},
             'axes': [joint.axis.tolist() for joint in frame.joints],
             'nodes': len(mesh.nodes),
             'interfaces': [one.summary for one in found],
         }
     )
-    key = result_cache.hash_of([content], frame.name + settings)
-    cached = _read_link(key, frame.name)
-    if cached is not None:
-        return Reduction(replace(cached, source=path.name), mesh, found, notes, True)
-    source = Source(frame.name, path.name, key, settings)
-    interfaces = [one.interface for one in found]
-    report('stiffness and mass')
-    model = model_of(mesh, material)
-    link = reduce_model(model, interfaces, options.modes, options.interface, source, report)
-    _keep_link(key, link)
-    return Reduction(link, mesh, found, notes, False)
+    key = result_cache.hash_of(content, frame.name + settings)
+    link = _read_link(key, frame.name)
+    is_cached = link is not None
+    if link is None:
+        report('stiffness and mass')
+        source = Source(frame.name, path.name, key, settings)
+        interfaces = [one.interface for one in found]
+        model = make(factor)
+        link = reduce_model(model, interfaces, options.modes, options.interface, source, report)
+        _keep_link(key, link)
+    link = replace(link, source=path.name)
+    notes = [note] if note else []
+    return Reduction(link, mesh.nodes, len(mesh.elements), found, notes, is_cached)
 
 
 def _mesh(path, content, options):

@@ -112,8 +112,8 @@ def reduce_model(
         other_frequencies=hertz(values),
         station_names=tuple(station.name for station in stations),
         station_points=np.array([station.origin for station in stations]).reshape(-1, 3),
-        station_shapes=np.array([U for U, _ in motions]).reshape(-1, 6, n),
-        station_second=np.array([Q for _, Q in motions]).reshape(-1, s, s, 6),
+        station_shapes=np.array([U for U, _ in motions]).reshape(len(stations), 6, n),
+        station_second=np.array([Q for _, Q in motions]).reshape(len(stations), s, s, 6),
         **_surface(model, fields),
     )
 

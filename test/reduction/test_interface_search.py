@@ -47,7 +47,7 @@ def test_surface_of_a_box_has_six_patches(bar):
 
 def test_joints_in_end_faces_hold_all_nodes_of_them(bar):
     joints = [joint('root', 0, 0, 0), joint('tip', 0.4, 0, 0.005)]
-    found = find_interfaces(bar, surface_of(bar), joints)
+    found = find_interfaces(bar, joints)
     for one, x in zip(found, (0.0, 0.4)):
         assert one.shape == 'flat face'
         expected = np.flatnonzero(np.abs(bar.nodes[:, 0] - x) < 1e-9)
@@ -59,7 +59,7 @@ def test_joints_in_end_faces_hold_all_nodes_of_them(bar):
 
 def test_a_joint_on_a_long_face_holds_the_nodes_around_it(bar):
     """Its nearest face is the upper side of the bar, of which it takes one end."""
-    [found] = find_interfaces(bar, surface_of(bar), [joint('camera', 0.35, 0, 0.0105)])
+    [found] = find_interfaces(bar, [joint('camera', 0.35, 0, 0.0105)])
     points = bar.nodes[found.interface.nodes]
     assert np.abs(points[:, 2] - 0.01).max() < 1e-9
     assert 3 < len(points) < 40 and points[:, 0].min() > 0.25
@@ -67,7 +67,7 @@ def test_a_joint_on_a_long_face_holds_the_nodes_around_it(bar):
 
 def test_a_joint_in_a_bore_holds_its_wall():
     plate = with_bore()
-    [found] = find_interfaces(plate, surface_of(plate), [joint('pin', 0, 0, 0)])
+    [found] = find_interfaces(plate, [joint('pin', 0, 0, 0)])
     assert found.shape == 'cylinder'
     distance = np.linalg.norm(plate.nodes[found.interface.nodes, :2], axis=1)
     # nodes on edges are in the middle of chords of a polygon with 32 corners
@@ -76,20 +76,20 @@ def test_a_joint_in_a_bore_holds_its_wall():
     assert len(distance) == np.sum(np.linalg.norm(plate.nodes[:, :2], axis=1) < 0.021)
     # an axis across the bore has no cylinder, and the upper and lower sides are not near
     with pytest.raises(ReductionError, match='joint "pin" at 0, 0, 0 m has no nodes'):
-        find_interfaces(plate, surface_of(plate), [joint('pin', 0, 0, 0, np.array([1.0, 0, 0]))])
+        find_interfaces(plate, [joint('pin', 0, 0, 0, np.array([1.0, 0, 0]))])
 
 
 def test_radius_and_depth_take_all_nodes_of_a_cylinder(bar):
     joints = [joint('tip', 0.4, 0, 0, np.array([1.0, 0, 0]))]
-    [found] = find_interfaces(bar, surface_of(bar), joints, radius=0.05, depth=0.06)
+    [found] = find_interfaces(bar, joints, radius=0.05, depth=0.06)
     assert np.array_equal(found.interface.nodes, np.flatnonzero(bar.nodes[:, 0] > 0.34 - 1e-9))
     with pytest.raises(ReductionError, match='has no nodes: the mesh is 0.6 m away'):
-        find_interfaces(bar, surface_of(bar), [joint('far', 1.0, 0, 0)], radius=0.05)
+        find_interfaces(bar, [joint('far', 1.0, 0, 0)], radius=0.05)
 
 
 def test_joints_on_the_same_face_share_it(bar):
     joints = [joint('root', 0, 0, 0), joint('tip', 0.4, 0, 0), joint('camera', 0.4, 0.01, 0)]
-    found = find_interfaces(bar, surface_of(bar), [*joints, joint('base', 0, 0.01, 0)])
+    found = find_interfaces(bar, [*joints, joint('base', 0, 0.01, 0)])
     root, moving, stations = group_joints([one.interface for one in found])
     assert root.name == 'root' and [one.name for one in moving] == ['tip']
     assert [one.interface and one.interface.name for one in stations] == ['tip', 'tip', None]

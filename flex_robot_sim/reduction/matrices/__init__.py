@@ -1,0 +1,1 @@
+"""Stiffness and mass matrices of other finite element programs: one file per program."""
