@@ -32,6 +32,8 @@ CHAPTERS = {
     'Vibration control': ('control', 'tune', 'control_feedback', 'control_planning'),
     'Reference': (
         'description',
+        'casting',
+        'calculix',
         'closed_loops',
         'identification_reference',
         'strain_gauges',

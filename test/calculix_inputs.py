@@ -1,4 +1,6 @@
-"""Input files of CalculiX and Abaqus for meshes of quadratic tetrahedra."""
+"""Input files and matrix files of CalculiX for meshes of quadratic tetrahedra."""
+
+from scipy import sparse
 
 
 def mesh_text(mesh):
@@ -22,3 +24,19 @@ def storage_text(mesh, material, held=()):
         + (f'*BOUNDARY\n{boundary}' if boundary else '')
         + '*STEP\n*FREQUENCY, SOLVER=MATRIXSTORAGE\n4\n*END STEP\n'
     )
+
+
+def triangle(matrix):
+    return sparse.triu(matrix).tocoo()
+
+
+def write_calculix(folder, full):
+    for name, matrix in zip(('run.sti', 'run.mas'), full):
+        upper = triangle(matrix)
+        rows = zip(upper.row + 1, upper.col + 1, upper.data)
+        (folder / name).write_text(''.join(f'{i} {j} {v:.16e}\n' for i, j, v in rows))
+    count = full[0].shape[0] // 3
+    (folder / 'run.dof').write_text(
+        ''.join(f'{n}.{d}\n' for n in range(1, count + 1) for d in (1, 2, 3))
+    )
+    return [folder / name for name in ('run.sti', 'run.mas', 'run.dof')]

@@ -6,7 +6,7 @@ import subprocess
 import numpy as np
 import pytest
 from box_meshes import box_mesh
-from calculix_inputs import mesh_text, storage_text
+from calculix_inputs import mesh_text, storage_text, triangle, write_calculix
 from scipy import sparse
 from scipy.io import mmwrite
 
@@ -45,22 +45,6 @@ def bar():
 def full(bar):
     K, m = assemble(bar, MATERIAL)
     return K, sparse.kron(m, np.eye(3)).tocsr()
-
-
-def triangle(matrix):
-    return sparse.triu(matrix).tocoo()
-
-
-def write_calculix(folder, full):
-    for name, matrix in zip(('run.sti', 'run.mas'), full):
-        upper = triangle(matrix)
-        rows = zip(upper.row + 1, upper.col + 1, upper.data)
-        (folder / name).write_text(''.join(f'{i} {j} {v:.16e}\n' for i, j, v in rows))
-    count = full[0].shape[0] // 3
-    (folder / 'run.dof').write_text(
-        ''.join(f'{n}.{d}\n' for n in range(1, count + 1) for d in (1, 2, 3))
-    )
-    return [folder / name for name in ('run.sti', 'run.mas', 'run.dof')]
 
 
 def write_abaqus(folder, full, per_node=3):

@@ -5,10 +5,12 @@ import json
 import numpy as np
 import pytest
 from box_meshes import box_mesh
-from calculix_inputs import mesh_text
+from calculix_inputs import mesh_text, write_calculix
+from scipy import sparse
 
 from flex_robot_sim.cli import main
 from flex_robot_sim.reduction import result_cache
+from flex_robot_sim.reduction.elasticity import Material, assemble
 from flex_robot_sim.reduction.reduced_file import read_reduced
 
 pytest.importorskip('meshio')
@@ -110,6 +112,7 @@ def test_mass_of_inertial_scales_the_density(folder, capsys):
         (['--mesh', '-1'], {}, '--mesh must be above 0'),
         (['--output', 'nowhere/link.npz'], {}, 'nowhere/link.npz: cannot be written'),
         (['--picture', 'a.txt'], {}, 'a.txt'),
+        (['--matrices', 'a.sti'], {}, 'bar.inp: give a file or --matrices.'),
         ([], {'file': 'arm.urdf'}, 'arm.urdf: unknown kind of file. Known: .step'),
     ],
 )
@@ -138,3 +141,19 @@ def test_the_cache_keeps_a_limited_number_of_files(folder, monkeypatch):
     for path in result_cache.cache_folder().iterdir():
         path.write_bytes(b'damaged')
     assert reduce('--modes', '3', '--force') == 0
+
+
+def test_matrices_need_their_nodes_and_are_reduced(folder, capsys, mesh):
+    K, m = assemble(mesh, Material(7e10, 0.0, 2700.0))
+    write_calculix(folder, [K, sparse.kron(m, np.eye(3))])
+    words = ['reduce', '--robot', 'arm.urdf', '--link', 'upper', '--json']
+    words += ['--matrices', 'run.sti,run.mas,run.dof']
+    assert main(words) == 2
+    assert '--matrices needs --nodes' in capsys.readouterr().err
+    assert main([*words, '--nodes', 'bar.inp', '--material', '7e10,0,2700']) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result['soft_coordinates'] >= 2 and result['mass'] == pytest.approx(MASS)
+    assert main(['reduce', '--robot', 'arm.urdf', '--link', 'upper']) == 2
+    assert 'name a STEP, STL or mesh file, or --matrices.' in capsys.readouterr().err
+    assert main(['reduce', 'bar.inp', '--robot', 'arm.urdf', '--link', 'upper']) == 2
+    assert '--material is needed' in capsys.readouterr().err

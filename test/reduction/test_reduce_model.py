@@ -333,3 +333,42 @@ def test_joints_that_hold_the_same_nodes_move_together(bar):
         assert (turn.inv() * turn_2).magnitude() < 1e-12
         errors.append(np.linalg.norm(point + turn.apply(place - tip.origin) - point_2))
     assert errors[0] / errors[1] == pytest.approx(8.0, rel=0.05)  # of third order
+
+
+def test_a_hinge_in_the_mesh_is_a_mechanism(bar):
+    """Two bars that share the nodes of one edge only."""
+    other = box_mesh((0.4, WIDTH, HEIGHT), (4, 1, 1), (LENGTH, -WIDTH / 2, HEIGHT / 2))
+    nodes = np.vstack([bar.nodes, other.nodes])
+    _, first, same = np.unique(nodes.round(9), axis=0, return_index=True, return_inverse=True)
+    elements = np.vstack([bar.elements, other.elements + len(bar.nodes)])
+    hinged = Mesh(nodes[first], same.ravel()[elements])
+    root, tip = ends(hinged, LENGTH + 0.4)
+    with pytest.raises(ReductionError, match='is a mechanism|a part can move without deformation'):
+        reduce_model(model_of(hinged, MATERIAL), [root, tip])
+
+
+def test_stretch_is_no_soft_coordinate():
+    """A short bar: stretch and torsion are among the first modes."""
+    short = box_mesh((0.1, 0.03, 0.02), (4, 1, 1), (0.0, -0.015, -0.01))
+    link = reduce_model(model_of(short, MATERIAL), ends(short, 0.1), modes=8)
+    [U] = link.station_shapes
+    stretch = [k for k in range(link.size) if abs(U[3, k]) > 0.9]
+    assert stretch and min(stretch) >= link.soft >= 2
+
+
+def test_modes_that_the_interfaces_measure_are_chosen():
+    """A bar with a thin fin, whose own modes are slow, move the tip little."""
+    bar = box_mesh((0.2, 0.03, 0.03), (4, 1, 1), (0.0, -0.015, -0.015))
+    fin = box_mesh((0.0025, 0.03, 0.15), (1, 1, 5), (0.1, -0.015, 0.015))
+    fin.nodes[:, 0] = np.where(
+        fin.nodes[:, 2] < 0.0151, 0.1 + 20 * (fin.nodes[:, 0] - 0.1), fin.nodes[:, 0]
+    )
+    nodes = np.vstack([bar.nodes, fin.nodes])
+    _, first, same = np.unique(nodes.round(9), axis=0, return_index=True, return_inverse=True)
+    elements = np.vstack([bar.elements, fin.elements + len(bar.nodes)])
+    mesh = Mesh(nodes[first], same.ravel()[elements])
+    link = reduce_model(model_of(mesh, MATERIAL), ends(mesh, 0.2), modes=4)
+    slow = link.mesh_frequencies[:6]
+    # some slow modes are those of the fin alone; those of the bar are exact
+    found = np.abs(link.frequencies[:, None] / slow - 1).min(axis=0) < 1e-6
+    assert found.sum() >= 2
