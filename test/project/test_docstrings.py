@@ -65,9 +65,9 @@ def test_the_example_of_a_public_name_runs(name, obj, monkeypatch, tmp_path):
 @each([*FUNCTIONS, *METHODS])
 def test_help_of_a_public_function_fits_a_screen(name, obj):
     assert len(pydoc.plain(pydoc.render_doc(obj)).splitlines()) <= MAX_HELP_LINES
-    # `add_beam` has 19 parameters
+    # `add_joint` has 26 parameters
     assert len(str(inspect.signature(obj))) <= (
-        800 if name.startswith('ArmBuilder.') else MAX_SIGNATURE
+        900 if name.startswith('ArmBuilder.') else MAX_SIGNATURE
     )
 
 
