@@ -15,7 +15,8 @@ class Resonance(NamedTuple):
 
 
 class Drift(NamedTuple):
-    """A frequency that changes during a recording."""
+    """A frequency that changes during a recording, or two that a recording does not separate."""
 
     low: float  # least                                                             [Hz]
     high: float  # largest                                                          [Hz]
+    may_be_two: bool = False

@@ -35,6 +35,7 @@ NOISY_FACTOR = 2.0  # of standard deviations of a weak mode with noise in its ba
 MAX_NOISY_SHARE = 0.25  # energy of that noise over that of the signal
 MAX_RATIO_STD = 0.5  # of a damping ratio, relative
 SPREAD, SPREAD_MODES = 0.07, 3  # modes within this share of a frequency that are one, which drifts
+MIN_DIRECTION = 0.2  # motion of two modes across the main direction of sensors, over that along it
 MIN_SIZE = 0.03  # amplitude over that of the largest mode
 
 
@@ -140,7 +141,8 @@ def _merged(modes, fit, sizes, is_mode):
     """
     Return modes, with one for several that overlap the largest one, and the Drift or None.
 
-    The sum of overlapping modes imitates a frequency that changes.
+    The sum of overlapping modes imitates a frequency that changes. But one mode moves all sensors
+    along one line: two modes that do not are apart.
     """
     largest = int(np.argmax(sizes))
     distance = np.abs(fit.rate - fit.rate[largest])
@@ -149,6 +151,10 @@ def _merged(modes, fit, sizes, is_mode):
     if not overlaps.any() and near.sum() < SPREAD_MODES or not is_mode[largest]:
         return modes, None
     natural = np.hypot(fit.decay, fit.rate)
+    found = [mode.frequency for mode in modes]
+    are_determined = all(f in found for f in natural[near] / (2 * np.pi))
+    if near.sum() == 2 and are_determined and _second_direction(fit, near) > MIN_DIRECTION:
+        return modes, None
     low, high = (choice(natural[near]) / (2 * np.pi) for choice in (np.min, np.max))
     ratios = (fit.decay / natural)[near]
     whole = Resonance(
@@ -160,7 +166,14 @@ def _merged(modes, fit, sizes, is_mode):
         'decay',
     )
     apart = [mode for mode in modes if not low <= mode.frequency <= high]
-    return [whole, *apart], Drift(float(low), float(high))
+    return [whole, *apart], Drift(float(low), float(high), bool(near.sum() == 2))
+
+
+def _second_direction(fit, rows):
+    """Return the motion of sensors across the main direction of sinusoids, over that along it."""
+    motion = np.sum([fit.part(int(row)) for row in np.flatnonzero(rows)], axis=0)
+    sizes = np.linalg.svd(motion, compute_uv=False)
+    return sizes[1] / sizes[0] if sizes.size > 1 else 0.0
 
 
 def _with_scatter(fit: SinusoidFit, samples, first):

@@ -36,10 +36,14 @@ def check_modes(path: str, log: VibrationLog, modes: RecordedModes) -> list[str]
             'vibration after it, or a tap.'
         )
     if modes.drift is not None:
+        what, remedy = 'the frequency changes', ''
+        if modes.drift.may_be_two:
+            what = 'there are two close modes, or one whose frequency changes,'
+            remedy = ' and with an accelerometer of three axes'
         notes.append(
-            f'{path}: the frequency changes between {modes.drift.low:.4g} and '
-            f'{modes.drift.high:.4g} Hz during the vibration, which widens the band of '
-            'frequencies. Record in one pose with one payload'
+            f'{path}: {what} between {modes.drift.low:.4g} and {modes.drift.high:.4g} Hz during '
+            'the vibration, which widens the band of frequencies. Record in one pose with one '
+            f'payload{remedy}'
         )
     return notes
 

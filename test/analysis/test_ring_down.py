@@ -87,6 +87,29 @@ def test_a_mode_that_drifts_is_reported_and_widens_its_deviation():
     assert first.frequency_deviation > 0.5 * (modes.drift.high - modes.drift.low) * 0.99
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize('seed', range(3))
+def test_two_modes_that_overlap_are_separated_by_their_directions(seed):
+    modes = [(8.0, 0.02), (8.24, 0.02)]  # closer than their bandwidths
+    samples = stop(modes, [1.0, 0.8], noise=0.01, seed=seed)
+    both = ring_down(RATE, samples)
+    assert len(both.resonances) == 2 and both.drift is None
+    for one, (frequency, _) in zip(sorted(both.resonances, key=lambda m: m.frequency), modes):
+        assert one.frequency == pytest.approx(frequency, abs=4 * one.frequency_deviation)
+        assert one.frequency_deviation < 0.01 * frequency
+    # in one direction, the recording does not separate them
+    one = ring_down(RATE, samples[:, :1])
+    assert len(one.resonances) == 1 and one.drift.may_be_two
+    assert one.drift.low == pytest.approx(8.0, rel=0.01)
+    assert one.drift.high == pytest.approx(8.24, rel=0.01)
+    # one mode moves all axes along one line, whatever its frequency
+    t = np.arange(0.0, 6.0, 1 / RATE)
+    wave = np.exp(-t) * np.sin(2 * np.pi * (8.0 * t + 0.05 * t**2))
+    noise = np.random.default_rng(seed).normal(size=(t.size, 2))
+    drifting = ring_down(RATE, wave[:, None] * [1.0, 0.5] + 0.005 * noise)
+    assert len(drifting.resonances) == 1 and drifting.drift is not None
+
+
 def test_steady_vibration_and_noise_are_no_ring_down():
     t = np.arange(2000) / RATE
     rng = np.random.default_rng(0)
