@@ -49,6 +49,11 @@ class RobotDescription(Serializable):
         return [joint.name for joint in self.joints if joint.moves]
 
     @property
+    def urdf_joint_names(self) -> list[str]:
+        """Names of the moving joints without coordinates of universal and spherical joints."""
+        return [joint.name for joint in self.joints if joint.moves and not joint.part_of]
+
+    @property
     def actuated_joint_names(self) -> list[str]:
         """
         Names of the moving joints that a motor drives, base to tip.

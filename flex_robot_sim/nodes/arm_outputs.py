@@ -18,6 +18,7 @@ from flex_robot_sim.ros.conversions import (
     set_vector,
 )
 from flex_robot_sim.ros.endpoints import advertise
+from flex_robot_sim.ros.state_rows import flex_rows, joint_rows
 from flex_robot_sim.ros.topics import Topic, topic_words
 
 
@@ -25,13 +26,17 @@ class ArmOutputs:
     """Publishers of an arm; each call publishes the state in its arguments."""
 
     def __init__(self, node: Node, arm: ArmModel) -> None:
-        self._arm, self._size, self._elastic = arm, len(arm.joint_names), arm.elastic_q
-        self._joints = _States(node, topics.JOINT_STATES, arm.joint_names)
+        self._arm = arm
+        self._rows, self._flex_rows = joint_rows(arm), flex_rows(arm)
+        self._joints = _States(node, topics.JOINT_STATES, [arm.joint_names[k] for k in self._rows])
         self._motors = _States(node, topics.MOTOR_STATES, arm.motor_names)
         self._motor_joints = np.array([arm.idx_q[name] for name in arm.motor_names], int)
         self._motor_rows = arm.motor_q[self._motor_joints]
         self._flex = _States(
-            node, topics.FLEX_STATES, arm.coordinate_names[self._elastic], ('position', 'velocity')
+            node,
+            topics.FLEX_STATES,
+            [arm.coordinate_names[k] for k in self._flex_rows],
+            ('position', 'velocity'),
         )
         self._sensors = flex_sensors(arm)
         self._strain = _States(node, topics.STRAIN, self._sensors.names, ('position', 'velocity'))
@@ -55,8 +60,8 @@ class ArmOutputs:
             the joints suffice; effort: of the motors (joints,).
         :param is_prescribed: whether commands move the arm.
         """
-        size = self._size
-        self._joints.send(stamp, q[:size], qd[:size], effort, is_prescribed=is_prescribed)
+        rows = self._rows
+        self._joints.send(stamp, q[rows], qd[rows], effort[rows], is_prescribed=is_prescribed)
         if self._motor_joints.size:
             motor_rows = self._motor_rows
             self._motors.send(stamp, q[motor_rows], qd[motor_rows], effort[self._motor_joints])
@@ -74,8 +79,8 @@ class ArmOutputs:
         :param strain: curvatures and their rates (k,) measured by flex sensors
             [1/m, 1/(m s)]; None: computed from the coordinates.
         """
-        if self._arm.tips:
-            self._flex.send(stamp, q[self._elastic], qd[self._elastic])
+        if self._flex_rows.size:
+            self._flex.send(stamp, q[self._flex_rows], qd[self._flex_rows])
         if self._sensors.names:
             matrix = self._sensors.matrix
             self._strain.send(stamp, *((matrix @ q, matrix @ qd) if strain is None else strain))

@@ -18,6 +18,7 @@ from flex_robot_sim.ros.conversions import LEVELS, vector_of
 from flex_robot_sim.ros.endpoints import subscribe
 from flex_robot_sim.ros.joint_motor_pairing import JointMotorPairing, NamedValues
 from flex_robot_sim.ros.polling_node import Stamps
+from flex_robot_sim.ros.state_rows import flex_rows, joint_rows
 from flex_robot_sim.ros.topics import Topic
 from flex_robot_sim.util.exceptions import CommandError, FlexRobotSimError
 from flex_robot_sim.viewer.observed import ObservedArm, Status
@@ -35,10 +36,11 @@ class ViewInputs:
         self._pairing = JointMotorPairing(arm, False)
         self._time = Stamps(node)
         self._motor_joints = np.array([arm.idx_q[name] for name in arm.motor_names], int)
-        self._motors, self._elastic = arm.motor_q[self._motor_joints], arm.elastic_q
-        self._effort = NamedValues(arm.joint_names, topics.JOINT_STATES)
+        self._motors = arm.motor_q[self._motor_joints]
+        self._rows, self._flex_rows = joint_rows(arm), flex_rows(arm)
+        self._effort = NamedValues(arm.description.urdf_joint_names, topics.JOINT_STATES)
         self._flex = NamedValues(
-            arm.coordinate_names[self._elastic], topics.FLEX_STATES, 'coordinate'
+            [arm.coordinate_names[k] for k in self._flex_rows], topics.FLEX_STATES, 'coordinate'
         )
         self._target = NamedValues(arm.joint_names, topics.TARGET)
         self._twin = NamedValues(arm.joint_names, topics.TWIN_JOINT_STATES)
@@ -88,9 +90,9 @@ class ViewInputs:
         pairing.take_joints(message)
         if not (np.isfinite(pairing.position).all() and np.isfinite(pairing.velocity).all()):
             raise CommandError('joint_states are not finite')
-        observed.coordinates[: len(pairing.position)] = pairing.position
+        observed.coordinates[self._rows] = pairing.position[self._rows]
         if len(message.effort):
-            observed.effort[:] = self._effort.read(message, 'effort')
+            observed.effort[self._rows] = self._effort.read(message, 'effort')
         observed.stamp = self._time(message)
         observed.received_at = now
         observed.is_prescribed = pairing.is_prescribed
@@ -103,7 +105,7 @@ class ViewInputs:
         elastic = self._flex.read(message)
         if not np.isfinite(elastic).all():
             raise CommandError('flex_states are not finite')
-        self._observed.coordinates[self._elastic] = elastic
+        self._observed.coordinates[self._flex_rows] = elastic
         self._observed.flex_received_at = now
         self._observed.flex_samples.append(
             (self._time(message), self._observed.coordinates.copy())

@@ -17,6 +17,7 @@ from flex_robot_sim.model.described_text import described_text
 from flex_robot_sim.recording.mcap_file import RecordingWriter
 from flex_robot_sim.recording.messages import SECOND, TEXTS, imu, joint_state, pose, text, wrench
 from flex_robot_sim.ros import topics
+from flex_robot_sim.ros.state_rows import flex_rows, joint_rows
 from flex_robot_sim.ros.topics import Topic, topic_words
 
 if TYPE_CHECKING:
@@ -40,7 +41,9 @@ class SimulationRecording:
         )
         self._arm, self._sensors, self._tool = arm, flex_sensors(arm), arm.tool
         self._motor_joints = np.array([arm.idx_q[name] for name in arm.motor_names], int)
-        self._motors, self._elastic = arm.motor_q[self._motor_joints], arm.elastic_q
+        self._motors = arm.motor_q[self._motor_joints]
+        self._rows, self._flex_rows = joint_rows(arm), flex_rows(arm)
+        self._joint_names = arm.description.urdf_joint_names
         self._topic_words = topic_words(arm.tips)
         self._constraint_words = topic_words(one.name for one in arm.description.constraints)
         self._imu_words = topic_words(imu_mounts(arm))
@@ -77,14 +80,15 @@ class SimulationRecording:
             stamp,
             lambda effort: joint_state(
                 stamp,
-                arm.joint_names,
-                by_encoders[arm.joint_q],
-                rates_by_encoders[arm.joint_q],
-                effort,
+                self._joint_names,
+                by_encoders[self._rows],
+                rates_by_encoders[self._rows],
+                effort[self._rows],
             ),
         )
         if target is not None:
-            self._queue(topics.TARGET, stamp, joint_state(stamp, arm.joint_names, *target))
+            of_joints = (values[self._rows] for values in target)
+            self._queue(topics.TARGET, stamp, joint_state(stamp, self._joint_names, *of_joints))
         if self._motor_joints.size:
             self._queue(
                 topics.MOTOR_STATES,
@@ -97,13 +101,12 @@ class SimulationRecording:
                     effort[self._motor_joints],
                 ),
             )
-        if arm.tips:
+        if self._flex_rows.size:
+            names = [arm.coordinate_names[k] for k in self._flex_rows]
             self._queue(
                 topics.FLEX_STATES,
                 stamp,
-                joint_state(
-                    stamp, arm.coordinate_names[self._elastic], q[self._elastic], qd[self._elastic]
-                ),
+                joint_state(stamp, names, q[self._flex_rows], qd[self._flex_rows]),
             )
         if self._sensors.names:
             matrix = self._sensors.matrix

@@ -21,22 +21,26 @@ def coordinates(
     Topics with more samples than the elastic states are interpolated.
     """
     joints, motors = len(arm.joint_names), len(arm.motor_names)
+    # flex_states have the coordinates of universal and spherical joints
+    is_recorded = [name in run.position.names for name in arm.joint_names]
+    flex = [*(k for k in range(joints) if not is_recorded[k]), *range(joints + motors, arm.size)]
     parts = [
-        ((run.position, run.velocity), arm.joint_names),
-        ((run.motor_position, run.motor_velocity), arm.motor_names),
-        ((run.flex, run.flex_rate), arm.coordinate_names[joints + motors :]),
+        ((run.position, run.velocity), [k for k in range(joints) if is_recorded[k]]),
+        ((run.motor_position, run.motor_velocity), [*range(joints, joints + motors)]),
+        ((run.flex, run.flex_rate), flex),
     ]
-    histories: list[list[np.ndarray]] = [[], []]
-    for pair, names in parts:
-        for series, columns in zip(pair, histories):
+    histories = np.zeros((2, len(time), arm.size))
+    for pair, rows in parts:
+        names = [arm.coordinate_names[k].removesuffix('/motor') for k in rows]
+        for series, history in zip(pair, histories):
             if not names:
                 continue
             if not set(names) <= set(series.names) or len(series.time) < 2:
                 return None
-            rows = [series.names.index(name) for name in names]
-            columns.append(series.at(time)[:, rows])
-    q, qd = (np.ascontiguousarray(np.hstack(columns)) for columns in histories)
-    return (q, qd) if np.isfinite(q).all() and np.isfinite(qd).all() else None
+            columns = [series.names.index(name) for name in names]
+            history[:, rows] = series.at(time)[:, columns]
+    q, qd = histories
+    return (q, qd) if np.isfinite(histories).all() else None
 
 
 def instants(run: RecordedRun, max_count: int = MAX_INSTANTS, rate: float = np.inf) -> np.ndarray:
@@ -57,7 +61,7 @@ def energies(run: RecordedRun) -> Series | None:
     that is no longer stored: lost in dampers and friction or, if negative, supplied by pushes.
     """
     arm = run.arm
-    if arm is None or not set(arm.joint_names) <= set(run.effort.names):
+    if arm is None or not set(arm.description.urdf_joint_names) <= set(run.effort.names):
         return None
     time = instants(run)
     state = coordinates(run, arm, time)
@@ -82,10 +86,12 @@ def _work(run, arm):
             np.interp(time, run.motor_velocity.time, run.motor_velocity.column(name))
             if name in run.motor_velocity.names
             else np.interp(time, run.velocity.time, run.velocity.column(name))
-            for name in arm.joint_names
+            for name in arm.description.urdf_joint_names
         ]
     )
-    effort = np.column_stack([run.effort.column(name) for name in arm.joint_names])
+    effort = np.column_stack(
+        [run.effort.column(name) for name in arm.description.urdf_joint_names]
+    )
     # nodes record the effort before a state; a mean around a state covers the next step, too
     effort_over_step = effort[1:]
     if run.metadata.get('efforts') == MEAN_EFFORTS:

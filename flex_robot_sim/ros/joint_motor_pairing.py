@@ -9,12 +9,17 @@ from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.ros import topics
 from flex_robot_sim.ros.conversions import UNCOMMANDED, stamp_of
+from flex_robot_sim.ros.state_rows import joint_rows
 from flex_robot_sim.ros.topics import Topic
 from flex_robot_sim.util.exceptions import CommandError
 
 
 class JointMotorPairing:
-    """Positions and velocities of all joints on both sides of their drives."""
+    """
+    Positions and velocities of all joints on both sides of their drives.
+
+    Those of universal and spherical joints, which joint_states do not have, stay zero.
+    """
 
     def __init__(self, arm: ArmModel, need_motors: bool) -> None:
         """Wait for a state; if `need_motors`, motor states complete it."""
@@ -22,7 +27,8 @@ class JointMotorPairing:
         self.position, self.velocity, self.motor_position, self.motor_velocity = np.zeros((4, n))
         self.is_prescribed = True  # whether commands move the arm
         self.need_motors = need_motors and bool(arm.motor_names)
-        self._joints = NamedValues(arm.joint_names, topics.JOINT_STATES)
+        self._rows = joint_rows(arm)
+        self._joints = NamedValues(arm.description.urdf_joint_names, topics.JOINT_STATES)
         self._motors = NamedValues(arm.motor_names, topics.MOTOR_STATES)
         self._motor_rows = np.array([arm.idx_q[name] for name in arm.motor_names], int)
         self._rigid = np.array([name not in arm.motor_names for name in arm.joint_names])
@@ -31,7 +37,8 @@ class JointMotorPairing:
 
     def take_joints(self, message: JointState) -> bool:
         """Read joint_states; return whether the state is complete. CommandError if unusable."""
-        self.position[:], self.velocity[:] = self._joints.read_motion(message)
+        rows = self._rows
+        self.position[rows], self.velocity[rows] = self._joints.read_motion(message)
         self._joint_stamp = stamp_of(message.header)
         self.is_prescribed = message.header.frame_id != UNCOMMANDED
         np.copyto(self.motor_position, self.position, where=self._rigid)

@@ -160,7 +160,8 @@ FLEX_STATES = Topic(
         PublishingNode(
             'dynamics',
             'flex_rate',
-            'elastic coordinates and their rates, `LINK/bending_y_1` and so on; no effort',
+            'elastic coordinates and their rates, `LINK/bending_y_1` and so on, and those of '
+            'universal and spherical joints; no effort',
         ),
         PublishingNode(
             'bridge', 'flex_rate', 'elastic coordinates and their rates, estimated by `estimator`'
