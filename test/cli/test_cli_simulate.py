@@ -378,7 +378,8 @@ def test_public_arms_with_friction_arrive_with_default_gains(name, capsys):
     assert main(['simulate', str(file), *words, '--within', '1', '--seconds', '4', '--json']) == 0
     summary = json.loads(capsys.readouterr().out)
     # integral action starts if friction would leave more than 5e-3 rad
-    np.testing.assert_allclose([*summary['position'].values()], goal, atol=5e-3)
+    positions = np.array([*summary['position'].values()])
+    np.testing.assert_allclose(positions[arm.actuated], goal[arm.actuated], atol=5e-3)
     assert abs(summary['energy']['balance']) < 1e-9
 
 
