@@ -64,9 +64,9 @@ class PrescribedDrives:
         work.prescribed[row] = 1.0
         try:
             self._set_drives({row: start})
-        except SettingError:  # the loops cannot follow
+        except SettingError as error:
             work.prescribed[row] = 0.0
-            raise
+            raise SettingError(f'the loops cannot follow "{joint}": {error}') from None
         self.motions[row] = motion
         work.step[:] = 0.0
         return lines

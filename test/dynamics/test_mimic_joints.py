@@ -10,6 +10,7 @@ import pytest
 from arms import flexibility, joint, link, robot
 from public_robots import public_robot
 from random_arms import every_feature, random_state
+from refusals import refusal
 
 import flex_robot_sim as frs
 from flex_robot_sim.simulation import queries
@@ -77,6 +78,21 @@ def test_a_follower_of_a_flexible_joint_follows_its_link_side():
         assert q[0] == pytest.approx(link_side, abs=2e-5)
         assert abs(q[1] - 2.0 * q[0]) < 1e-12
         assert abs(q[2] - q[0]) > 0.0  # the motor side
+
+
+def test_a_follower_of_a_prescribed_leader_takes_the_moment_of_its_inertia():
+    simulation = frs.Simulation(frs.load(geared_pair(-3.0, offset=0.2)))
+    simulation.prescribe('hinge', lambda t: (np.sin(2 * t), 2 * np.cos(2 * t)))
+    for _ in range(5):
+        simulation.step(100)
+        t, h = simulation.time, 1e-3
+        assert simulation.position == pytest.approx([np.sin(2 * t), 0.2 - 3 * np.sin(2 * t)])
+        # mean over the last step
+        acceleration = 2 * (np.cos(2 * t) - np.cos(2 * (t - h))) / h
+        moment = simulation.constraint_force('follower')[2]
+        assert moment == pytest.approx(0.5 * -3.0 * acceleration, rel=1e-6, abs=1e-9)
+    line = refusal(frs.SettingError, simulation.prescribe, 'follower', lambda t: (0.0, 0.0))
+    assert line == 'joint "follower" is passive: it has no drive to prescribe'
 
 
 def test_a_chain_of_mimic_joints_in_any_order_follows_its_first_joint():

@@ -93,7 +93,10 @@ def test_a_motion_that_the_loop_cannot_follow_stops_at_the_dead_point():
     line = refusal(SettingError, simulation.prescribe, 'rocker_joint', lambda t: (1.5, 0.0))
     tip = [0.5 - 0.4 * np.sin(1.5), 0.4 * np.cos(1.5)]
     left = 0.5 - 0.2 - np.hypot(*tip)
-    assert line.startswith(f'constraint "coupler_end" does not close: {left:.3g} m are left')
+    assert line.startswith(
+        'the loops cannot follow "rocker_joint": constraint "coupler_end" does not close: '
+        f'{left:.3g} m are left'
+    )
     assert not simulation.position.any()
     times = 1e-3 * np.arange(600)[:, None] * [0.0, 0.0, 1.0]
     line = refusal(SimulationError, simulation.follow, 2 * times, np.sign(times) * 2)
@@ -141,3 +144,14 @@ def test_all_schemes_agree_with_the_reference(scheme, step, tolerance):
         assert gap(simulation) < 1e-12
         position.append(simulation.q)
     assert position[1] == pytest.approx(position[0], abs=tolerance)
+
+
+def test_two_prescribed_joints_are_too_many_for_one_degree_of_freedom():
+    text = frs.read_description('four_bar').text.replace('effort="0"', 'effort="5"')
+    simulation = frs.Simulation(frs.load(text))
+    simulation.prescribe('crank_joint', lambda t: (t, 1.0))
+    line = refusal(SettingError, simulation.prescribe, 'rocker_joint', lambda t: (0.0, 0.0))
+    assert line.startswith('the loops cannot follow "rocker_joint": v opens the constraint')
+    simulation.step(5)  # the first one goes on
+    assert simulation.position[0] == pytest.approx(0.005)
+    assert gap(simulation) < 1e-12
