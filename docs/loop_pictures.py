@@ -26,6 +26,7 @@ from flex_robot_sim.display.visuals import origin_of, vector_of
 # positions of the driven joints, and azimuth and elevation of the view [deg]
 VIEWS = {
     'four_bar': ({'crank_joint': 0.7}, -90, 4),
+    'slide_four_bar': ({'slide': 0.1, 'crank_joint': 0.5}, -70, 45),
     'palletiser': ({'waist_joint': 0.3, 'shoulder': 0.5, 'elbow': -0.2}, -65, 12),
     'delta': ({'arm_1_joint': 0.5, 'arm_2_joint': 0.1, 'arm_3_joint': -0.1}, -60, 12),
     'delta_flexible': ({'arm_1_joint': 0.2, 'arm_2_joint': 0.6, 'arm_3_joint': 0.2}, -60, 12),

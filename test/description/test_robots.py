@@ -30,6 +30,7 @@ NAMES = [
     'rcm',
     'rig',
     'single_link',
+    'slide_four_bar',
     'spin_up_8m',
     'stewart',
     'tapered_boom',
@@ -51,7 +52,7 @@ def read_numbers(name, link, element):
     return None if found is None else {k: float(value) for k, value in found.attrib.items()}
 
 
-def test_there_are_sixteen_robots():
+def test_there_are_seventeen_robots():
     assert sorted(path.stem for path in FOLDER.glob('*.urdf')) == NAMES
 
 

@@ -1,12 +1,14 @@
 """
 The shipped robots with closed loops, compared with the geometry of their mechanisms.
 
-References: parallelograms, the intersection of three spheres, and lengths of legs.
+References: parallelograms, the intersection of circles and of spheres, lengths of legs, and an
+overhanging beam.
 """
 
 import numpy as np
 import pytest
 from closed_loops import energy_rise, opening
+from scipy.optimize import brentq
 from scipy.spatial.transform import Rotation
 
 import flex_robot_sim as frs
@@ -134,7 +136,54 @@ def test_the_platform_of_a_stewart_is_where_its_legs_have_their_lengths(seed):
     assert T[:3, 3] - T[:3, 2] * 0.04 == pytest.approx(place, abs=1e-8)
 
 
-@pytest.mark.parametrize('name', ['palletiser', 'delta', 'delta_flexible', 'stewart'])
+@pytest.mark.parametrize('turn', [-0.8, 0.0, 0.5])
+def test_a_four_bar_on_a_slide_turns_its_link_to_the_intersection_of_two_circles(turn):
+    simulation = at('slide_four_bar', slide=0.1, crank_joint=turn)
+    x, y = 0.08 + 0.12 * np.cos(turn), -0.16 + 0.12 * np.sin(turn)  # end of the crank
+    distance = np.hypot(x, y)
+    # law of cosines: rocker 0.2 m, coupler 0.16 m
+    inner = np.arccos((distance**2 + 0.2**2 - 0.16**2) / (2 * distance * 0.2))
+    angle = np.arctan2(y, x) + inner
+    expected = [0.3 + np.cos(angle), np.sin(angle), 0.12]
+    assert simulation.pose('tool')[:3, 3] == pytest.approx(expected, abs=1e-9)
+
+
+def test_the_link_on_a_slide_vibrates_as_an_overhanging_beam():
+    EI, mass, length, support = 210e9 * 0.03 * 0.003**3 / 12, 0.706, 1.0, 0.2
+
+    def determinant(k):
+        """Zero at wave numbers k of a beam on two pivots: w = sin, sinh, and 4 behind them."""
+        a, b = k * support, k * length
+
+        def shape(x, order):
+            signs = {0: (1, 1), 1: (1, -1), 2: (-1, -1), 3: (-1, 1)}[order]
+            trig = (np.sin(x), np.cos(x)) if order % 2 == 0 else (np.cos(x), np.sin(x))
+            hyperbolic = (np.sinh(x), np.cosh(x)) if order % 2 == 0 else (np.cosh(x), np.sinh(x))
+            return [signs[0] * trig[0], hyperbolic[0], signs[1] * trig[1], hyperbolic[1]]
+
+        first = [shape(a, order)[:2] for order in range(3)]
+        beyond = [shape(a, order) for order in range(3)]
+        rows = [[*first[0], 0, 0, 0, 0], [0, 0, *beyond[0]]]
+        rows += [[*first[k], *(-np.array(beyond[k]))] for k in (1, 2)]
+        rows += [[0, 0, *shape(b, order)] for order in (2, 3)]
+        return np.linalg.det(np.array(rows))
+
+    wave_numbers = np.linspace(0.5, 9.0, 2000)
+    values = [determinant(k) for k in wave_numbers]
+    roots = [
+        brentq(determinant, *wave_numbers[[i, i + 1]])
+        for i in range(len(values) - 1)
+        if values[i] * values[i + 1] < 0
+    ]
+    expected = np.array(roots[:2]) ** 2 * np.sqrt(EI / mass) / (2 * np.pi)
+    found = frs.frequencies(frs.load('slide_four_bar'))[:2]  # 5 finite elements
+    assert found == pytest.approx(expected, rel=2e-3)
+    assert (found >= expected).all()  # by Rayleigh's principle
+
+
+@pytest.mark.parametrize(
+    'name', ['palletiser', 'delta', 'delta_flexible', 'slide_four_bar', 'stewart']
+)
 def test_a_released_parallel_robot_stays_closed_and_gains_no_energy(name):
     simulation = frs.Simulation(frs.load(name))
     assert energy_rise(simulation, 100) < 1e-10
