@@ -62,6 +62,7 @@ KINDS: dict[str, Callable[[], frs.ArmBuilder]] = {
     'rigid body': _tree,
     'beam, assumed modes': lambda: _tree({}),
     'beam, finite elements': lambda: _tree({'elements': 2}),
+    'spatial beam': lambda: _tree({'twist_coupling': True}),
     'prismatic joint': lambda: _tree(joint={'type': 'prismatic', 'lower': -1, 'upper': 1}),
     'flexible joint': lambda: _tree(
         gear={'stiffness': 900.0, 'gear_ratio': 50, 'rotor_inertia': 1e-5}

@@ -41,7 +41,7 @@ def attribute_text(owner: str, argument: str, value: Any, attribute: Attribute) 
 
 def vector(owner: str, argument: str, value: Any, unit: str) -> np.ndarray:
     """Return three finite numbers (3,)."""
-    array = _array_or_nan(value)
+    array = array_or_nan(value)
     if array.shape != (3,) or not np.abs(array).max() <= MAX_VALUE:
         raise unusable(owner, argument, value, f'three finite numbers{unit and f" [{unit}]"}')
     return array
@@ -106,7 +106,7 @@ def unusable(owner: str, argument: str, value: object, wanted: str) -> SettingEr
 
 
 def _number(owner, argument, value, attribute):
-    array = _array_or_nan(value)
+    array = array_or_nan(value)
     if (
         array.shape != ()
         or not np.abs(array) <= MAX_VALUE
@@ -123,7 +123,7 @@ def _vector(owner, argument, value, attribute):
 
 
 def _pairs(owner, argument, value, attribute):
-    array = _array_or_nan(value)
+    array = array_or_nan(value)
     if (
         array.ndim != 2
         or not 1 <= len(array) <= attribute.at_most
@@ -189,7 +189,8 @@ def _bounds(attribute):
     return f' {" and ".join(words)}' if words else ''
 
 
-def _array_or_nan(value):
+def array_or_nan(value: Any) -> np.ndarray:
+    """Return an array of numbers; nan for anything else."""
     if isinstance(value, (str, bytes, bool)):
         return np.array(np.nan)
     try:

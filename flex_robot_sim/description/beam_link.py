@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flex_robot_sim.description.attribute_text import (
+    array_or_nan,
     attribute_text,
     attribute_texts,
     expect_one_of,
@@ -42,8 +43,11 @@ from flex_robot_sim.description.urdf_elements import (
     visual_element,
 )
 from flex_robot_sim.description.words import FLEXIBILITY
-from flex_robot_sim.elastic.section import Outline
+from flex_robot_sim.elastic.axis_curve import AxisCurve
+from flex_robot_sim.elastic.section import Outline, Section
+from flex_robot_sim.elastic.section_matrices import matrices_of_section
 from flex_robot_sim.elastic.section_profile import SectionProfile, slender_moments
+from flex_robot_sim.elastic.spatial_shapes import rigid_moments
 from flex_robot_sim.util.exceptions import SettingError
 
 _TAGS = {Rectangle: 'rectangle', Tube: 'tube', Rod: 'rod', SectionStiffness: 'section'}
@@ -60,15 +64,20 @@ def beam_link(
     section_inertia: ArrayLike | None,
     counts: Mapping[str, Any],
     damping: Mapping[str, Any],
+    axis: ArrayLike | None = None,
+    twist_coupling: bool = False,
 ) -> tuple[Element, Element]:
     """
     Return the <link>, and that in <flexibility>, of the arguments of `ArmBuilder.add_beam`.
 
-    :param counts: bending_y, bending_z, torsion, stretch, elements, segments, boundary.
+    :param counts: bending_y, bending_z, torsion, stretch, count, elements, segments, boundary.
     :param damping: damping_ratio, damping_time.
     """
     owner = f'link "{name}"'
-    tip = _end(owner, length, end)
+    if not isinstance(twist_coupling, bool):
+        raise unusable(owner, 'twist_coupling', twist_coupling, 'True or False')
+    points = None if axis is None else _points(owner, axis, length, end)
+    tip = _end(owner, length, end) if points is None else points[-1]
     y_text = attribute_text(owner, 'y_axis', y_axis, FLEXIBILITY['link'].attributes['y_axis'])
     stations = _stations(owner, section)
     section = stations[0][1]
@@ -95,17 +104,26 @@ def beam_link(
         parts['material'] = attribute_texts(
             f'the material of {owner}', FLEXIBILITY['material'], constants._asdict()
         )
+    if points is not None:
+        parts['axis'] = {'points': vector_text(points.ravel())}
     parts |= _discretisation(owner, counts) | _damping(owner, damping)
     beam = _mean_beam(owner, stations)
-    weight, moments = _mass(owner, beam, constants, mass, section_inertia, tip)
-    if not moments[0] and counts['torsion'] != 0:
+    curve = None if points is None else AxisCurve(points, _root_y_axis(points, y_text))
+    arc = float(np.sqrt(tip @ tip)) if curve is None else curve.length
+    weight, moments = _mass(owner, beam, constants, mass, section_inertia, arc)
+    is_spatial = curve is not None or twist_coupling
+    if not is_spatial and not moments[0] and counts['torsion'] != 0:
         raise SettingError(
             f'section_inertia of {owner}: torsion needs a moment of inertia about '
             'the beam. Give three moments [kg m], or torsion=0'
         )
     attributes = {'name': name, 'end': vector_text(tip), 'y_axis': y_text}
+    if twist_coupling:
+        attributes['twist_coupling'] = 'on'
     return (
-        _link(name, tip, y_text, weight, moments, stations, beam.profile),
+        _link(name, tip, y_text, weight, moments, stations, beam.profile)
+        if curve is None
+        else _curved_link(name, curve, weight, moments, beam.profile),
         flexible_element('link', attributes, parts, sections),
     )
 
@@ -161,6 +179,8 @@ def _discretisation(owner, counts):
     values = {name: value for name, value in counts.items() if value is not None}
     if 'elements' not in values:
         return {'modes': attribute_texts(owner, FLEXIBILITY['modes'], values)}
+    if 'count' in values:
+        raise SettingError(f'count of {owner} belongs to modes: leave out elements or count')
     if 'boundary' in values:
         raise SettingError(
             f'boundary of {owner} belongs to assumed modes: leave out elements or boundary'
@@ -183,6 +203,24 @@ def _damping(owner, damping):
             {'ratio': 'damping_ratio', 'time_constant': 'damping_time'},
         )
     }
+
+
+def _points(owner, axis, length, end):
+    """Return the points of an axis (k, 3) [m]."""
+    if length is not None or end is not None:
+        raise SettingError(f'length or end of {owner}: leave it out, its axis has them')
+    points = array_or_nan(axis)
+    if points.ndim != 2 or points.shape[1] != 3 or len(points) < 2 or points[0].any():
+        raise unusable(owner, 'axis', axis, 'points (k, 3) [m] from (0, 0, 0) on, at least two')
+    return points
+
+
+def _root_y_axis(points, y_axis):
+    """Y axis at the root; any one across the curve where the reader refuses the given one."""
+    direction, chord = np.array(y_axis.split(), float), points[1] - points[0]
+    if np.cross(direction, chord).any():
+        return direction / np.sqrt(direction @ direction)
+    return np.eye(3)[np.argmin(np.abs(chord))]
 
 
 def _end(owner, length, end):
@@ -216,9 +254,8 @@ def _material(owner, section, material):
     return MATERIALS[material]
 
 
-def _mass(owner, beam, material, mass, section_inertia, end):
+def _mass(owner, beam, material, mass, section_inertia, length):
     """Return the mass of a beam [kg], and its section_inertia (3,) [kg m]."""
-    length = float(np.sqrt(end @ end))
     density = None if material is None else material.density
     if mass is not None:
         if density is not None:
@@ -259,6 +296,15 @@ def _link(name, end, y_axis, mass, moments, stations, profile):
     if isinstance(section, (Rectangle, Tube, Rod)) and profile is None:
         parts.append(_visual_of(section, end, length, axes))
     return link_element(name, parts)
+
+
+def _curved_link(name, curve, mass, moments, profile):
+    """Return the <link> of a curved beam with its inertial."""
+    section = Section(mass / curve.length, moments, 1.0, 1.0, 1.0, 1.0)
+    total, first, second = rigid_moments(curve, matrices_of_section(section, profile), 0.0)
+    central = second - np.outer(first, first) / total
+    inertia = np.trace(central) * np.eye(3) - central
+    return link_element(name, [inertial_element(mass, first / total, np.zeros(3), inertia)])
 
 
 def _visual_of(section, end, length, axes):

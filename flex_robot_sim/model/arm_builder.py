@@ -131,9 +131,12 @@ class ArmBuilder(SensorBuilder, ConstraintBuilder):
         boundary: str | None = None,
         damping_ratio: float | None = None,
         damping_time: float | None = None,
+        axis: ArrayLike | None = None,
+        twist_coupling: bool = False,
+        count: int | None = None,
     ) -> ArmBuilder:
         """
-        Add a flexible link: a straight elastic beam from the origin of the link to its end.
+        Add a flexible link: an elastic beam from the origin of the link to its end.
 
         :param name: of the link.
         :param section: Rectangle, Tube or Rod, with a material; or SectionStiffness, with a mass;
@@ -152,6 +155,10 @@ class ArmBuilder(SensorBuilder, ConstraintBuilder):
         :param boundary: of assumed modes: 'static' (default), 'free', 'mass' or 'inertia'.
         :param damping_ratio: of every mode of the arm; or `damping_time`: damping over
             stiffness (Kelvin-Voigt) [s]. Default: no damping.
+        :param axis: points of a curved axis from (0, 0, 0) to the end, instead of length and end,
+            (k, 3) [m].
+        :param twist_coupling: whether bending couples with twist, as in a curved beam.
+        :param count: coordinates of such a beam (default 8), whose shapes combine all directions.
 
         Example::
 
@@ -173,11 +180,14 @@ class ArmBuilder(SensorBuilder, ConstraintBuilder):
                 'bending_z': bending_z,
                 'torsion': torsion,
                 'stretch': stretch,
+                'count': count,
                 'elements': elements,
                 'segments': segments,
                 'boundary': boundary,
             },
             {'damping_ratio': damping_ratio, 'damping_time': damping_time},
+            axis,
+            twist_coupling,
         )
         expect_valid_parts(robot_text(self._name, [link], [beam]))
         self._links[name], self._beams[name] = link, beam
@@ -460,6 +470,8 @@ class ArmBuilder(SensorBuilder, ConstraintBuilder):
         end_text = self._far_end(parent)
         if station is None:
             return end_text
+        if self._beams[parent].find('axis') is not None:
+            raise SettingError(f'station of {owner}: link "{parent}" is curved. Give xyz')
         end = np.array(end_text.split(), float)
         length = np.sqrt(end @ end)
         along = number(owner, 'station', station, 'm')
