@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from flex_robot_sim.reduction.elasticity import Mesh
-from flex_robot_sim.reduction.mesh_files import with_edge_nodes
+from flex_robot_sim.reduction.elasticity import Mesh, with_edge_nodes
 
 # six tetrahedra of a cube around its diagonal from corner 0 to corner 7; bits of a corner: x, y, z
 CUBE = [[0, 1, 3, 7], [0, 3, 2, 7], [0, 2, 6, 7], [0, 6, 4, 7], [0, 4, 5, 7], [0, 5, 1, 7]]

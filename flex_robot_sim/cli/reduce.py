@@ -71,7 +71,10 @@ def add_arguments(parser: ArgumentParser) -> None:
         '(default: %(default)s)',
     )
     parser.add_argument(
-        '--mesh', type=float, metavar='M', help='largest size of an element [m] (default: a 40th)'
+        '--mesh',
+        type=float,
+        metavar='M',
+        help='largest size of an element [m] (default: a 25th of the diagonal of the solid)',
     )
     parser.add_argument(
         '--interface',

@@ -46,6 +46,14 @@ class Mesh(NamedTuple):
     elements: np.ndarray  # (k, 10)  rows of nodes
 
 
+def with_edge_nodes(points: np.ndarray, corners: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return nodes and quadratic tetrahedra (k, 10) of linear ones (k, 4)."""
+    edges = np.sort(corners[:, EDGES], axis=-1).reshape(-1, 2)
+    pairs, place = np.unique(edges, axis=0, return_inverse=True)
+    nodes = np.vstack([points, points[pairs].mean(axis=1)])
+    return nodes, np.hstack([corners, len(points) + place.reshape(-1, len(EDGES))])
+
+
 def four_points() -> tuple[np.ndarray, np.ndarray]:
     """Barycentric coordinates (4, 4) and weights (4,) of four points; weights sum up to 1/6."""
     large, small = _OF_FOUR

@@ -3,7 +3,7 @@ Nodes that a joint holds: found on the surface of a mesh, near the frame of the 
 
 The surface is divided into smooth patches. A flat patch whose plane contains the origin of the
 joint is a flange; a cylindrical patch around its axis is a bore or a shaft. The interface is the
-nearest one.
+nearest one, or, if there is none, the nearest part of the surface.
 """
 
 from collections.abc import Sequence
@@ -43,7 +43,7 @@ class FoundInterface(NamedTuple):
     """An interface, and how it was found."""
 
     interface: Interface
-    shape: str  # 'flat face', 'cylinder' or 'nodes in a cylinder'
+    shape: str  # 'flat face', 'cylinder', 'nearest surface' or 'nodes in a cylinder'
     radius: float  # largest distance of its nodes from the axis of the joint   [m]
     depth: float  # largest distance of its nodes from the origin along the axis [m]
 
@@ -154,7 +154,7 @@ def _nearest_patch(mesh, surface, patches, joint):
         if distance < nearest - SAME * size:
             nearest, chosen, shape = distance, rows, kind
     if not len(chosen):
-        return chosen, ''
+        return _nearest_nodes(mesh, surface, joint, size)
     nodes = face_nodes(mesh, surface, chosen)
     if shape == 'flat face':
         rest = np.ones(len(surface.triangles), bool)
@@ -162,6 +162,15 @@ def _nearest_patch(mesh, surface, patches, joint):
         border = np.intersect1d(nodes, face_nodes(mesh, surface, np.flatnonzero(rest)))
         nodes = _around(mesh.nodes, nodes, border, joint, size)
     return nodes, shape
+
+
+def _nearest_nodes(mesh, surface, joint, size):
+    """Nodes of the surface around its nearest point, if that is near."""
+    nodes = face_nodes(mesh, surface, np.arange(len(surface.triangles)))
+    distances = np.linalg.norm(mesh.nodes[nodes] - joint.origin, axis=1)
+    if distances.min() > SMALL * size:
+        return np.empty(0, int), ''
+    return nodes[distances <= distances.min() + SMALL * size], 'nearest surface'
 
 
 def _is_flat(patches, rows):

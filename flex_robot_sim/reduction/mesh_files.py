@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from flex_robot_sim.reduction.elasticity import EDGES, Mesh
+from flex_robot_sim.reduction.elasticity import Mesh, with_edge_nodes
 from flex_robot_sim.reduction.meshing import REQUIREMENT
 from flex_robot_sim.reduction.supports import ReductionError
 from flex_robot_sim.util.exceptions import UsageError, shortened
@@ -47,11 +47,3 @@ def read_mesh_file(path: Path, unit: float) -> Mesh:
         )
     used, place = np.unique(elements, return_inverse=True)
     return Mesh(points[used], place.reshape(elements.shape))
-
-
-def with_edge_nodes(points: np.ndarray, corners: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return nodes and quadratic tetrahedra (k, 10) of linear ones (k, 4)."""
-    edges = np.sort(corners[:, EDGES], axis=-1).reshape(-1, 2)
-    pairs, place = np.unique(edges, axis=0, return_inverse=True)
-    nodes = np.vstack([points, points[pairs].mean(axis=1)])
-    return nodes, np.hstack([corners, len(points) + place.reshape(-1, len(EDGES))])

@@ -1,6 +1,5 @@
 """A file with a solid or a mesh to a reduced link: meshing, interfaces, reduction, cache."""
 
-import hashlib
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -158,7 +157,7 @@ def _mesh(path, content, options):
     """Return the mesh of a file in metres, from the cache if there is one."""
     kind = path.suffix.lower()
     settings = json.dumps([kind, options.mesh, options.unit])
-    key = hashlib.sha256(content + settings.encode()).hexdigest()
+    key = result_cache.hash_of([content], settings)
     mesh = result_cache.read_mesh(key)
     if mesh is not None:
         return mesh

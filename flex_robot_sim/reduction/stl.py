@@ -51,9 +51,29 @@ def read_stl(path: str | Path) -> Triangles:
     return Triangles(corners[first], triangles[~is_flat])
 
 
+def write_stl(path: str | Path, surface: Triangles) -> None:
+    """Write a binary file with the triangles and their normals."""
+    corners = surface.points[surface.triangles]
+    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    normals /= np.maximum(np.linalg.norm(normals, axis=1), np.finfo(float).tiny)[:, None]
+    layout = [('normal', '<f4', 3), ('corners', '<f4', (3, 3)), ('attribute', '<u2')]
+    rows = np.zeros(len(corners), layout)
+    rows['normal'], rows['corners'] = normals, corners
+    with open(path, 'wb') as file:
+        file.write(bytes(HEADER - 4) + np.uint32(len(rows)).tobytes() + rows.tobytes())
+
+
+def outward(surface: Triangles) -> Triangles:
+    """Return the surface of a solid with triangles counter-clockwise from outside."""
+    if surface.volume < 0.0:
+        return Triangles(surface.points, surface.triangles[:, ::-1])
+    return surface
+
+
 def check_solid(path: str | Path, surface: Triangles) -> None:
-    """Refuse a surface that leaks, or that has several shells."""
-    sides = np.sort(surface.triangles[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2), axis=1)
+    """Refuse a surface that leaks, has several shells, or triangles of both directions."""
+    directed = surface.triangles[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2)
+    sides = np.sort(directed, axis=1)
     edges, counts = np.unique(sides, axis=0, return_counts=True)
     leaks = edges[counts != 2]
     if len(leaks):
@@ -71,4 +91,8 @@ def check_solid(path: str | Path, surface: Triangles) -> None:
         raise ReductionError(
             f'{path}: the surface has {shells} shells, which may overlap. Unite them in the CAD '
             'program, or export one solid'
+        )
+    if len(np.unique(directed, axis=0)) < len(directed):
+        raise ReductionError(
+            f'{path}: some triangles are turned inside out. Repair the surface, or export STEP'
         )

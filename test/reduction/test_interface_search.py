@@ -74,9 +74,12 @@ def test_a_joint_in_a_bore_holds_its_wall():
     assert distance.max() == pytest.approx(0.02, rel=1e-3)
     assert distance.min() > 0.0199 * np.cos(np.pi / 32)
     assert len(distance) == np.sum(np.linalg.norm(plate.nodes[:, :2], axis=1) < 0.021)
-    # an axis across the bore has no cylinder, and the upper and lower sides are not near
+    # an axis across the bore has no cylinder, and no side is near
+    across = np.array([1.0, 0, 0])
     with pytest.raises(ReductionError, match='joint "pin" at 0, 0, 0 m has no nodes'):
-        find_interfaces(plate, [joint('pin', 0, 0, 0, np.array([1.0, 0, 0]))])
+        find_interfaces(plate, [joint('pin', 0, 0, 0, across)])
+    [found] = find_interfaces(plate, [joint('pin', 0.015, 0, 0, across)])
+    assert found.shape == 'nearest surface' and found.radius < 0.02
 
 
 def test_radius_and_depth_take_all_nodes_of_a_cylinder(bar):

@@ -5,9 +5,12 @@ import struct
 import numpy as np
 import pytest
 from box_meshes import box_mesh
+from public_robots import public_robot
 
+from flex_robot_sim.cli import main
 from flex_robot_sim.reduction.elasticity import Material, assemble
 from flex_robot_sim.reduction.meshing import mesh_solid
+from flex_robot_sim.reduction.reduced_file import read_reduced
 from flex_robot_sim.reduction.stl import check_solid, read_stl
 from flex_robot_sim.reduction.supports import ReductionError
 from flex_robot_sim.reduction.surface import surface_of
@@ -55,6 +58,11 @@ def test_leaks_shells_and_other_files_are_refused(tmp_path):
     path.write_bytes(binary(two))
     with pytest.raises(ReductionError, match='the surface has 2 shells, which may overlap'):
         check_solid(path, read_stl(path))
+    mixed = box_triangles()
+    mixed[0] = mixed[0, ::-1]
+    path.write_bytes(binary(mixed))
+    with pytest.raises(ReductionError, match='some triangles are turned inside out'):
+        check_solid(path, read_stl(path))
     for content in (b'', b'solid', b'facet vertex 1 2', binary(box_triangles())[:-1], b'\0' * 84):
         path.write_bytes(content)
         with pytest.raises(ReductionError, match='this is no STL file, or it is damaged'):
@@ -62,14 +70,30 @@ def test_leaks_shells_and_other_files_are_refused(tmp_path):
 
 
 @pytest.mark.slow
-def test_netgen_meshes_a_solid_of_an_stl_file(tmp_path):
+@pytest.mark.parametrize('unit', [1.0, 1e-3])
+def test_netgen_meshes_a_solid_of_an_stl_file(tmp_path, unit):
+    """Netgen has tolerances for millimetres: a file in metres gave no element."""
     pytest.importorskip('netgen')
     path = tmp_path / 'box.stl'
-    path.write_bytes(text(box_triangles(np.multiply(SIZE, 1e3))))
-    mesh = mesh_solid(path, 0.03, 1e-3)
+    turned = box_triangles(np.divide(SIZE, unit))[:, ::-1]  # inside out as a whole
+    path.write_bytes(text(turned))
+    mesh = mesh_solid(path, 0.03, unit)
     _, mass = assemble(mesh, Material(7e10, 0.3, 2700.0))
     assert mass.sum() == pytest.approx(2700.0 * np.prod(SIZE), rel=1e-6)
     assert np.ptp(mesh.nodes, axis=0) == pytest.approx(SIZE, rel=1e-6)
+
+
+@pytest.mark.long
+def test_a_printed_link_of_a_public_robot_is_reduced(tmp_path, monkeypatch):
+    pytest.importorskip('netgen')
+    folder = public_robot('double_pendulum_description')
+    monkeypatch.setenv('XDG_CACHE_HOME', str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    words = ['reduce', f'{folder}/meshes/link2.stl', '--link', 'link2', '--mesh', '0.01']
+    words += ['--robot', f'{folder}/urdf/double_pendulum.urdf', '--material', '2.3e9,0.35,1240']
+    assert main(words) == 0
+    link = read_reduced('link2.reduced.npz', 'link2')
+    assert 30 < link.frequencies[0] < 50 and link.mass == pytest.approx(0.0515, rel=0.02)
 
 
 @pytest.mark.slow
