@@ -35,6 +35,7 @@ real_data           explained share of strains in validation data of real logs, 
 import argparse
 import json
 import os
+from collections.abc import Callable
 from time import perf_counter, process_time
 
 import numpy as np
@@ -234,7 +235,7 @@ def real_data(quick):
     return {} if quick or not folder else shares_of(folder)
 
 
-PARTS = {
+PARTS: dict[str, Callable[..., dict]] = {
     'synthetic_errors': synthetic_errors,
     'coverage': coverage,
     'coverage_across_logs': coverage_across_logs,

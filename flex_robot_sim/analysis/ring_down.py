@@ -199,7 +199,8 @@ def _with_scatter(fit: SinusoidFit, samples, first):
     is_determined = np.sqrt(np.diag(second)) < MAX_LATER_STD * np.concatenate([width, width])
     column = m + largest
     drifts = beyond[column] > 0.0 and abs(change[column]) > MIN_DRIFT * fit.rate[largest]
-    drift = Drift(*sorted(float(one.rate[largest] / (2 * np.pi)) for one in (fit, later)))
+    low, high = sorted(float(one.rate[largest] / (2 * np.pi)) for one in (fit, later))
+    drift = Drift(low, high)
     return first + np.diag(np.where(is_determined, beyond, 0.0)), drift if drifts else None
 
 

@@ -29,7 +29,8 @@ def loop_with_joint_laws(seed, kind, rng, friction):
         flags=re.DOTALL,
     )
     arm = frs.load(text)
-    known, start, values = frs.parameters(arm), frs.Simulation(arm).position, {}
+    known, start = frs.parameters(arm), frs.Simulation(arm).position
+    values: dict[str, float] = {}
     for k, name in enumerate(arm.joint_names):
         if f'{name}.lower' in known:
             width = rng.uniform(0.01, 0.1)
