@@ -95,6 +95,7 @@ OWNERS = {
     'pandas': 'util.table_files',
     'pyarrow': 'util.table_files',
     'rclpy': 'ros and nodes',
+    'rosbags': 'recording.read.ros1_bag',
     'ruckig': 'shaping.motion_profiles',
     'serial': 'rig.host.serial_port',
     'trimesh': 'viewer.meshes',

@@ -11,7 +11,6 @@ EXPORT = 'Export it as CSV'
 OTHER_FORMATS = (
     (b'\x28\xb5\x2f\xfd', 'is compressed by zstd', 'Unpack it first: unzstd FILE'),
     (b'\xd0\xcf\x11\xe0', 'is a spreadsheet', EXPORT),
-    (b'#ROSBAG V', 'is a bag of ROS 1', 'Convert it to MCAP: mcap convert FILE'),
     (b'\x89HDF', 'is in HDF5', EXPORT),
     (b'MATLAB 5.0', 'is a MAT-file', EXPORT),
     (b'\x93NUMPY', 'is a NumPy array', EXPORT),

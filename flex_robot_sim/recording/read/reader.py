@@ -13,6 +13,7 @@ from flex_robot_sim.recording.read import (
     mcap,
     numpy_file,
     parquet,
+    ros1_bag,
     sqlite_bag,
     table_folder,
 )
@@ -28,6 +29,7 @@ FORMATS = (
     lerobot,
     table_folder,
     sqlite_bag,
+    ros1_bag,
     mcap,
     compressed,
     numpy_file,
