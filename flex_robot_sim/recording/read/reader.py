@@ -53,7 +53,7 @@ def read_recording(path: str | Path, *, rate: float | None = None) -> Recording:
 
 def read_format(path: Path) -> Recording:
     """Return the Recording in a file or folder as it is, without repairs."""
-    head = read_head(path)
+    head = read_head(lerobot.split_episode(path)[0])
     refuse_other_formats(path, head)
     for reader in FORMATS:
         if reader.sniff(path, head):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from project_files import ROOT
 from refusals import refusal
-from vendor_logs import VENDORS, phyphox_text, write_sqlite_bag
+from vendor_logs import VENDORS, phyphox_text, write_lerobot, write_sqlite_bag
 
 from flex_robot_sim.cli import main
 from flex_robot_sim.recording.read.reader import read_recording
@@ -134,3 +134,20 @@ def test_an_archive_that_unpacks_beyond_the_limit_is_refused(tmp_path, monkeypat
     with zipfile.ZipFile(path, 'w', zipfile.ZIP_DEFLATED) as file:
         file.writestr('a.csv', 'time,a\n' + '0,0\n' * 2_000_000)
     assert ': unpacks to more than ' in refusal(UsageError, read_recording, path)
+
+
+def test_an_episode_of_lerobot_is_named_by_its_number(tmp_path, capsys):
+    path = write_lerobot(tmp_path, TIMES, SAMPLES)
+    first, second = (read_recording(f'{path}#{number}') for number in (0, 1))
+    for recording, count in ((first, COUNT), (second, 20)):
+        column = recording.columns['observation.state/ax']
+        np.testing.assert_allclose(column.values, SAMPLES[:count, 0], rtol=1e-6, atol=1e-6)
+        assert not any('several episodes' in note for note in recording.notes)
+    (note,) = [note for note in read_recording(path).notes if 'several episodes' in note]
+    assert note.endswith(f'Name another one by its number, such as {path}#1')
+    with pytest.raises(UsageError) as caught:
+        read_recording(f'{path}#2')
+    assert str(caught.value) == f'{path}: has no episode 2. The first one has the number 0.'
+    assert main(['shape', '--log', f'{path}#0', '--json']) == 0
+    found = json.loads(capsys.readouterr().out)['resonances'][0]['frequency']
+    assert found == pytest.approx(FREQUENCY, rel=1e-3)
