@@ -5,8 +5,10 @@ Three beams AB, BC and CD form a rectangle (Flexible Multibody Dynamics, 2011; n
 The hinge C is tilted by 5 degrees about CD. So the loop closes in bent states only, except at its
 start: all beams bend out of the plane and twist. A damper drives A towards -0.6 rad/s, from rest.
 It is so strong that A follows within 1e-3 rad. The loop passes two positions in which all bars are
-in line, and snaps into its other branch in the first one: this needs beams that stretch. Exudyn's
-beams also shear; ours do not.
+in line, and snaps into its other branch in the first one: this needs beams that stretch.
+
+The snap leaves a vibration of 265 Hz, a hundredth of the way out of the plane, that nothing damps.
+Its frequencies on both sides differ by 0.8 %, so that its phases do not compare, but means do.
 """
 
 import exudyn
@@ -19,10 +21,9 @@ import flex_robot_sim as frs
 from benchmarks.loops.exudyn_linkage import Linkage
 from benchmarks.loops.row import Row
 
-END = 12.0  # [s]
-STEP = 1e-3  # ours [s]
-SAMPLES = 60
-STEPS = 200  # of Exudyn, in a sample
+STEP = 1e-3  # [s]
+SAMPLES = 60  # means over this part of the time are compared
+STEPS = 200  # in a sample
 TOLERANCE = 1e-6  # of Exudyn's Newton method [N]
 ELEMENTS = 8  # of each beam of Exudyn
 RATE, DAMPING = -0.6, 2e4  # of the drive [rad/s, N m s/rad]
@@ -44,10 +45,14 @@ def rows(quick):
     """Yield the Rows of this module."""
     samples = 2 if quick else SAMPLES
     (middle, angles), (their_middle, their_angles) = ours(samples), theirs(samples)
-    words = f"Bauchau's four-bar over {samples * END / SAMPLES:g} s, exact beams of Exudyn"
+    words = f"Bauchau's four-bar over {samples * STEPS * STEP:g} s, exact beams of Exudyn"
     for name, found, expected in (
         ('middle of the coupler', middle[:, :2], their_middle[:, :2]),
-        ('its way out of the plane, 2.6 mm', middle[:, 2:], their_middle[:, 2:]),
+        (
+            'its way out of the plane, 2.6 mm, means over 0.2 s',
+            means(middle[:, 2:]),
+            means(their_middle[:, 2:]),
+        ),
         ('joint angles', angles, their_angles),
     ):
         moved = np.abs(expected - expected[0]).max(axis=0)
@@ -55,14 +60,20 @@ def rows(quick):
         yield Row(f'{words}: {name}', error, 1e-2, 'of the largest value')
 
 
+def means(values):
+    """Return means over STEPS steps each of values (samples * STEPS + 1, n)."""
+    return values[1:].reshape(-1, STEPS, values.shape[1]).mean(axis=1)
+
+
 def described():
     """Return the text of the mechanism, in the plane xy of its base."""
     parts, beams = [], []
-    for name, (_, _, length, ((_, EA, GJ, EI), mass, inertia)) in BARS.items():
+    for name, (_, _, length, ((kGA, EA, GJ, EI), mass, inertia)) in BARS.items():
         about = mass * length**3 / 12 + inertia * length
         moments = 2 * inertia * length, about, about
         parts.append(link(name, mass * length, f'{length / 2!r} 0 0', moments))
-        section = f'<section EIy="{EI}" EIz="{EI}" GJ="{GJ}" EA="{EA}"/>'
+        shear = f'kGAy="{kGA}" kGAz="{kGA}"'
+        section = f'<section EIy="{EI}" EIz="{EI}" GJ="{GJ}" EA="{EA}" {shear}/>'
         beams.append(f'<link name="{name}" end="{length} 0 0">{section}{SHAPES}</link>')
     quarter = repr(np.pi / 2)
     for name, parent, child, place, turn in (
@@ -93,15 +104,15 @@ def rate(time):
 
 
 def ours(samples):
-    """Return positions of the middle, (samples + 1, 3), and angles of A, B and D."""
+    """Return positions of the middle, (samples * STEPS + 1, 3), and angles of A, B and D."""
     arm = frs.load(described(), gravity=(0.0, 0.0, 0.0))
     simulation = frs.Simulation(arm, frs.SimulationSettings(time_step=STEP))
     drive = np.array([name == 'A' for name in arm.joint_names], float)
     simulation.hold([0.0] * 3, [0.0] * 3, DAMPING * drive)
     order = [arm.joint_names.index(name) for name in 'ABD']
     middle, angles = [], []
-    for k in range(samples + 1):
-        for _ in range(round(END / SAMPLES / STEP) if k else 0):
+    for k in range(samples * STEPS + 1):
+        if k > 0:
             simulation.effort = DAMPING * rate(simulation.time + STEP / 2) * drive
             simulation.step()
         middle.append(simulation.pose('middle')[:3, 3])
@@ -123,8 +134,7 @@ def theirs(samples):
     linkage.hinge(bars['ab'].tip, bars['bc'].root)
     linkage.hinge(roots[1], bars['dc'].root)
     linkage.hinge(bars['dc'].tip, bars['bc'].tip, TILT)
-    step = END / SAMPLES / STEPS
-    linkage.drive(roots[0], bars['ab'].root, lambda time: rate(time + step / 2), DAMPING)
+    linkage.drive(roots[0], bars['ab'].root, lambda time: rate(time + STEP / 2), DAMPING)
     linkage.watch('middle', bars['bc'].middle)
     for name, place in (
         ('A', bars['ab'].root),
@@ -133,7 +143,7 @@ def theirs(samples):
         ('D', bars['dc'].root),
     ):
         linkage.watch(name, place, exudyn.OutputVariableType.Rotation)
-    found = linkage.run(STEPS, samples * END / SAMPLES, samples, TOLERANCE)
+    found = linkage.run(1, samples * STEPS * STEP, samples * STEPS, TOLERANCE)
     turned = {name: np.unwrap(values[:, 2]) for name, values in found.items()}
     angles = [turned['A'], turned['below B'] - turned['above B'], turned['D']]
     return found['middle'], np.array([one - one[0] for one in angles]).T
