@@ -110,6 +110,9 @@ FEATURES: dict[str, Callable[[frs.ArmModel], object]] = {
     '`equilibrium`': frs.equilibrium,
     '`modes`': frs.modes,
     '`linearise`': frs.linearise,
+    '`inverse_kinematics`': lambda arm: frs.inverse_kinematics(
+        arm, frs.pose(arm, frs.Simulation(arm).q)[:3, 3], nearest=True, searches=1
+    ),
     '`static_jacobian`': lambda arm: frs.static_jacobian(arm, _rates(arm)[0]),
     'controller, given gains': _controller,
     'controller, default gains': frs.control.design_servo,
@@ -117,6 +120,7 @@ FEATURES: dict[str, Callable[[frs.ArmModel], object]] = {
         frs.Simulation(arm).position
     ),
     '`Lqr`': lambda arm: frs.feedback.Lqr(arm, _rates(arm)[0]),
+    '`design_lqg`': lambda arm: frs.feedback.design_lqg(arm, _rates(arm)[0]),
     'display in rviz': display_description,
     'Gymnasium environments': lambda arm: Episodes(arm.description.text, 'rest_to_rest', 1),
 }

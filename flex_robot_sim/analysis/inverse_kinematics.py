@@ -15,6 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flex_robot_sim.analysis.jacobians import frame_of, jacobian, pose
+from flex_robot_sim.analysis.joint_space_inertia import rigid_coordinates, rigid_moves
+from flex_robot_sim.analysis.loop_poses import full_pose
+from flex_robot_sim.analysis.loop_reach import search_loop
 from flex_robot_sim.analysis.pose_search import PoseSearch, search_pose
 from flex_robot_sim.analysis.statics import equilibrium_and_slopes
 from flex_robot_sim.analysis.twists import expect_pose
@@ -93,7 +96,7 @@ def inverse_kinematics(
     :param target: pose (4, 4) [-, m] in the base frame, or a position (3,) [m]; the turn is free
         then.
     :param q: joint positions from which the search starts, (joints,) [rad, m]; default: the start
-        pose.
+        pose. In closed loops, the search moves the motors, and passive joints follow.
     :param link: its name; default: the tool.
     :param through: point (3,) [m] in the base frame through which the line along `axis` of the
         link passes: a remote centre of motion.
@@ -112,8 +115,6 @@ def inverse_kinematics(
         assert np.allclose(frs.pose(arm, found.q)[:3, 3], [0.45, 0.25, 0.15], atol=1e-6)
     """
     expect_arm(arm, closed_loops=True)
-    if arm.description.constraints:  # mimic joints follow in the search; other loops do not
-        expect_arm(arm)
     loads = make_loads(arm, pushes, closed_loops=True)
     name = arm.tool if link is None else link
     frame = frame_of(arm, name)
@@ -122,17 +123,21 @@ def inverse_kinematics(
     search = _make_search(arm, frame, target, through, axis)
     joints = start_position(arm)
     if q is not None:
-        joints = checked('q', q, arm.joint_names)
+        joints = full_pose(arm, 'q', q)
     whole('searches', searches)
     checked_seed(seed)
-    hanging = np.flatnonzero(~arm.actuated & (search.leader < 0))
-    search.lower[hanging] = search.upper[hanging] = joints[hanging]
-    is_straight = truth('straight', straight) or not (hanging.size or arm.size > joints.size)
-    with borrowed(arm) as scratch:
-        at, tried = _find_straight(arm, frame, search, joints, searches, seed, scratch)
-        if not is_straight:
-            start = at[arm.joint_q].copy()
-            at = _find_sagging(arm, loads, frame, search, start, hanging, scratch)
+    if arm.description.constraints:
+        is_straight = truth('straight', straight) or arm.size == joints.size
+        at, tried = _find_in_loops(arm, loads, frame, search, joints, searches, seed, is_straight)
+    else:  # mimic joints follow in the search
+        hanging = np.flatnonzero(~arm.actuated & (search.leader < 0))
+        search.lower[hanging] = search.upper[hanging] = joints[hanging]
+        is_straight = truth('straight', straight) or not (hanging.size or arm.size > joints.size)
+        with borrowed(arm) as scratch:
+            at, tried = _find_straight(arm, frame, search, joints, searches, seed, scratch)
+            if not is_straight:
+                start = at[arm.joint_q].copy()
+                at = _find_sagging(arm, loads, frame, search, start, hanging, scratch)
     found = _as_reach(arm, at, name, search, tried)
     if not (found.is_reached or truth('nearest', nearest)):
         raise SettingError(_out_of_reach(name, found))
@@ -171,7 +176,7 @@ def _make_search(arm: ArmModel, frame: Frame, target, through, axis) -> PoseSear
         upper=arm.arrays.upper.copy(),
         best=np.zeros(count),
         columns=np.zeros((arm.size, 6)),
-        rows=np.zeros((count, 9)),
+        rows=np.zeros((arm.size if arm.closed_loops else count, 9)),
         e=np.zeros(9),
         M=np.zeros((count, count)),
         step=np.zeros((count, 1)),
@@ -232,6 +237,23 @@ def _find_sagging(arm, loads, frame, search, motors, hanging, scratch):
     return q
 
 
+def _find_in_loops(arm, loads, frame, search, joints, searches, seed, is_straight):
+    """Return the coordinates (n,) of closed loops nearest to the target, and the searches."""
+
+    def straight(pose):
+        return rigid_coordinates(arm, pose)
+
+    def sagging(pose):
+        return equilibrium_and_slopes(arm, loads, pose)[0]
+
+    starts = np.vstack([joints, _random_starts(arm, searches - 1, seed)])
+    pose, _, tried = search_loop(arm, frame.body, search, starts, FINEST, straight)
+    if is_straight:
+        return straight(pose), tried
+    pose, _, _ = search_loop(arm, frame.body, search, pose[None], FINEST, sagging)
+    return sagging(pose), tried
+
+
 def _run(arm, frame, search, starts, q, scratch):
     """Search from the starts (searches, joints); see `search_pose`."""
     return scratch.call(
@@ -242,8 +264,11 @@ def _run(arm, frame, search, starts, q, scratch):
 def _as_reach(arm, q, name, search, tried):
     """Return the Reach of coordinates."""
     T = pose(arm, q, link=name)
-    J = jacobian(arm, q, link=name, representation='hybrid')[:, arm.joint_q]
-    J = J @ _moves_of_motors(arm)[0][:, arm.actuated]
+    J = jacobian(arm, q, link=name, representation='hybrid')
+    if arm.description.constraints:
+        J = J @ rigid_moves(arm, q)[:, arm.actuated]
+    else:
+        J = J[:, arm.joint_q] @ _moves_of_motors(arm)[0][:, arm.actuated]
     relative = search.goal_R @ T[:3, :3].T
     turn = np.array(
         [

@@ -6,6 +6,7 @@ import numpy as np
 
 from flex_robot_sim.analysis.inverse_kinematics import inverse_kinematics
 from flex_robot_sim.analysis.jacobians import pose
+from flex_robot_sim.analysis.joint_space_inertia import rigid_coordinates
 from flex_robot_sim.cli import common
 from flex_robot_sim.cli.terminal import show_progress
 from flex_robot_sim.description.orientation import turned_by
@@ -77,8 +78,7 @@ def run(arguments: Namespace) -> int:
             through=arguments.through,
             nearest=arguments.nearest,
         )
-        straight = np.zeros(arm.size)
-        arm.set_joints(straight, found.joints)
+        straight = rigid_coordinates(arm, found.joints)
     link = arguments.link or arm.tool
     sag = pose(arm, found.q, link=link)[:3, 3] - pose(arm, straight, link=link)[:3, 3]
     summary = {

@@ -23,6 +23,7 @@ MAX_CORRECTIONS = 20  # of a call
 CLOSED_GAP = 1e-6  # after which a call makes no further correction                   [m, -]
 SETTLED_STEP = 1e-10  # of a correction after which nothing changes                 [rad, m]
 MAX_STEP = 0.3  # of a correction                                                   [rad, m]
+MAX_AWAY = 0.2  # of passive joints from their targets: above it they are elsewhere [rad, m]
 MAX_TURN = 1.0  # section rotation above which the iteration has diverged              [rad]
 
 
@@ -54,7 +55,7 @@ class LoopFeedForward:
         """
         Update `effort` and `lead` for motors at `target` (joints,), link side [rad, m].
 
-        Passive joints continue from their last positions; if their targets change, from these.
+        Passive joints continue from their last positions, or from new targets far from these.
         A target at which a loop does not close leaves the last efforts.
         """
         last, q = self._target, self._q.copy()
@@ -63,8 +64,12 @@ class LoopFeedForward:
                 return
         else:
             joints = q[self._arm.joint_q].copy()
+            passive = ~self._actuated
             moved = self._actuated
-            if last is None or (target != last)[~self._actuated].any():
+            if last is None or (
+                (target != last)[passive].any()
+                and np.abs(target - joints)[passive].max() > MAX_AWAY
+            ):
                 moved = np.ones(joints.size, bool)
             self._target, joints[moved] = target.copy(), target[moved]
             self._arm.set_joints(q, joints)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from flex_robot_sim.analysis.joint_space_inertia import rigid_inertia
+from flex_robot_sim.analysis.loop_poses import followed_pose
 from flex_robot_sim.analysis.mode_table import excited_modes
 from flex_robot_sim.analysis.natural_modes import frequencies
 from flex_robot_sim.control.gains import Servo, carrying_efforts
@@ -90,6 +91,8 @@ def fitting_swing(arm: ArmModel, is_stiff: bool = False) -> Swing:
     """
     joints = [arm.description.joint(name) for name in arm.joint_names]
     middle, reach = _range(joints)
+    if arm.closed_loops:
+        middle = followed_pose(arm, middle)[0]
     poses, holding_efforts = _feasible_poses(arm, middle, reach)
     inertias = [rigid_inertia(arm, pose) for pose in (middle, *poses)]
     first = next(iter(frequencies(arm, middle)), 0.0)
@@ -97,13 +100,14 @@ def fitting_swing(arm: ArmModel, is_stiff: bool = False) -> Swing:
     distance = poses[0] - poses[1]
     effort_reserve = MOTION_EFFORT_SHARE * (effort_limits(arm) - holding_efforts)
     inertial_efforts = np.max([np.abs(M @ distance) for M in inertias], axis=0)
+    driven = arm.actuated if arm.closed_loops else np.ones(distance.size, bool)
     times = [
         MIN_DURATION_S,
-        *np.sqrt(PEAK_ACCELERATION * inertial_efforts / effort_reserve),
+        *np.sqrt(PEAK_ACCELERATION * inertial_efforts[driven] / effort_reserve[driven]),
         *(shortest_durations(arm, distance) / VELOCITY_SHARE),
     ]
     period = 1.0 / first if first > 0.0 else 0.0
-    motion = np.abs(distance).max()
+    motion = np.abs(distance[driven]).max()
     times.append(
         period / (2 * math.pi) * math.sqrt(PEAK_ACCELERATION * motion / MAX_BENDING_RATIO)
     )
@@ -120,7 +124,7 @@ def fitting_swing(arm: ArmModel, is_stiff: bool = False) -> Swing:
         raise UsageError(servo.warning)
     # a soft joint is slower and settles later
     times.append(0.7 / servo.frequency)
-    decay = np.max(2 * fit.inertia / servo.damping)
+    decay = np.max(2 * fit.inertia[driven] / servo.damping[driven])
     rest = min(
         max(MIN_REST_S, REST_PERIODS * period, 2.0 / servo.frequency, REST_DECAYS * decay),
         MAX_REST_S,
@@ -149,6 +153,8 @@ def _feasible_poses(arm, middle, reach):
     limits = effort_limits(arm)
     for share in (1.0, 0.75, 0.5, 0.25):
         poses = np.array([middle + share * reach, middle - share * reach])
+        if arm.closed_loops:
+            poses = np.array([followed_pose(arm, pose)[0] for pose in poses])
         holding_efforts = np.abs([carrying_efforts(arm, pose) for pose in poses]).max(axis=0)
         if np.all(holding_efforts <= GRAVITY_EFFORT_SHARE * limits):
             break

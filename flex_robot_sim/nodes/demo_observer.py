@@ -59,6 +59,7 @@ class DemoObserver(Node):
         self.shaper = ''  # status of the shaper from the diagnostics
         self._figures_received_at = 0.0  # arrival of the newest figures       [s]
         self._target = np.full(len(arm.joint_names), np.nan)
+        self._is_driven = arm.actuated if arm.closed_loops else np.ones(self._target.size, bool)
         self._first_stamp: int | None = None  # of the run [ns]
         self._is_recording = False
         self._pause_client = make_client(self, services.PAUSE)
@@ -214,14 +215,17 @@ class DemoObserver(Node):
             yield
 
     def _on_target(self, message):
-        self._target = np.array(message.position)
+        rows = [self._arm.idx_q[name] for name in message.name]
+        self._target[rows] = message.position
 
     def _on_joints(self, message):
         if self._is_recording:
+            position = np.array(message.position)
             self.record.add_joints(
                 self._time_of(message.header),
-                np.array(message.position),
-                self._target,
+                position,
+                # passive joints have no target
+                np.where(self._is_driven, self._target, position),
                 np.array(message.effort),
             )
 

@@ -10,6 +10,7 @@ import pytest
 from closed_loops import energy_rise, opening
 from scipy.optimize import brentq
 from scipy.spatial.transform import Rotation
+from stewart_legs import leg_points
 
 import flex_robot_sim as frs
 
@@ -109,17 +110,6 @@ def test_the_rods_of_a_delta_carry_the_weight_of_its_platform():
     arm = simulation.position[simulation.arm.joint_names.index('arm_1_joint')]
     share = (height - ARM * np.sin(arm)) / ROD
     assert along == pytest.approx([0.4 * 9.81 / 6 / share] * 6, rel=1e-3)
-
-
-def leg_points():
-    """Return the joints of the six legs on the base and on the platform, (6, 3) each."""
-    half = np.radians(12)
-    base = np.radians(np.repeat([0, 120, 240], 2)) + np.tile([-half, half], 3)
-    platform = np.radians([300, 60, 60, 180, 180, 300]) + np.tile([half, -half], 3)
-    return (
-        r * np.array([np.cos(angles), np.sin(angles), 0 * angles]).T
-        for r, angles in ((0.5, base), (0.3, platform))
-    )
 
 
 @pytest.mark.parametrize('seed', range(3))
