@@ -11,7 +11,8 @@ from flex_robot_sim.model.body_kinds import ELASTIC
 @compiled
 def add_cubic_force(arm, i, q, work):
     """Add the force -C e e of elastic body i to work.force."""
-    first, n, C = arm.first[i], arm.modes[i], arm.elastic_C[i]
+    first, C = arm.first[i], arm.elastic_C[i]
+    n = min(arm.modes[i], C.shape[0])
     for k in range(n):
         total = 0.0
         for m in range(n):
@@ -25,7 +26,8 @@ def add_cubic_force(arm, i, q, work):
 @compiled
 def cubic_energy(arm, i, q):
     """Cubic strain energy of elastic body i [J]."""
-    first, n, C, energy = arm.first[i], arm.modes[i], arm.elastic_C[i], 0.0
+    first, C, energy = arm.first[i], arm.elastic_C[i], 0.0
+    n = min(arm.modes[i], C.shape[0])
     for k in range(n):
         total = 0.0
         for m in range(n):
@@ -42,7 +44,7 @@ def add_cubic_slopes(arm, q, K):
     """Add the slopes 2 C e of the force with the coordinates to K (n, n)."""
     for i in range(arm.parent.size):
         if arm.kind[i] == ELASTIC:
-            first, n = arm.first[i], arm.modes[i]
+            first, n = arm.first[i], min(arm.modes[i], arm.elastic_C.shape[1])
             for k in range(n):
                 for m in range(n):
                     for l in range(n):

@@ -28,11 +28,15 @@ def add_elastic_body(arm, i, q, qd, work):
             B[r, k] = row[9 + r]
             B[3 + r, k] = row[r]
         bias[k] = elastic_bias(arm, i, k, qd, wx, wy, wz, vx, vy, vz, row, rate)
-        for m in range(k + 1):
-            total = arm.modal_mass[i, k, m]
+        for m in range(n):
+            total = 0.0
             for l in range(n):
-                total += (X[k, m, l] + X[m, k, l]) * q[first + l]
+                total += X[k, m, l] * q[first + l]
             E[k, m] = total
+    for k in range(n):
+        for m in range(k):
+            E[k, m] += E[m, k] + arm.modal_mass[i, k, m]
+        E[k, k] += E[k, k] + arm.modal_mass[i, k, k]
     for r in range(G.shape[0]):
         g, second = work.elastic_gram[r], elastic_gram_rate(arm, i, r, q, qd, work)
         for k in range(n):

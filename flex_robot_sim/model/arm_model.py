@@ -71,7 +71,7 @@ class ArmArrays(NamedTuple):
     elastic_slope: Annotated[np.ndarray, 15]  # (i, m, m, 15)  their slopes by coordinate  [SI]
     elastic_X: np.ndarray  # (i, m, m, m)  products of first and second fields         [SI]
     elastic_G: np.ndarray  # (i, r, m, m)  rows for the products of second fields      [SI]
-    elastic_C: np.ndarray  # (i, m, m, m)  of the cubic strain energy               [SI]
+    elastic_C: np.ndarray  # (i, c, c, c)  of the cubic strain energy, c = m or 0   [SI]
     station_home_R: Matrices3  # (s, 3, 3)  pose of the station of an undeformed body
     station_home_p: Vectors3  # (s, 3)                                                 [m]
     station_U: Vectors6  # (s, m, 6)     its rotation and displacement by coordinate  [-, m]

@@ -15,12 +15,14 @@ def elastic_rows(beams: Sequence[Any], coupling: str, size: int) -> dict[str, np
     """
     bodies = [None if beam is None else integrals_of(beam, coupling) for beam in beams]
     gram = max([len(body.G) for body in bodies if body is not None], default=0)
+    is_cubic = any(beam.cubic.any() for beam in beams if beam is not None)
+    cubic_size = size if is_cubic else 0
     rows = {
         'elastic_constant': np.zeros((len(bodies), size, 12)),
         'elastic_slope': np.zeros((len(bodies), size, size, 15)),
         'elastic_X': np.zeros((len(bodies), size, size, size)),
         'elastic_G': np.zeros((len(bodies), gram, size, size)),
-        'elastic_C': np.zeros((len(bodies), size, size, size)),
+        'elastic_C': np.zeros((len(bodies), *(cubic_size,) * 3)),
     }
     for i, (beam, body) in enumerate(zip(beams, bodies)):
         if body is None:
@@ -32,7 +34,8 @@ def elastic_rows(beams: Sequence[Any], coupling: str, size: int) -> dict[str, np
         )
         rows['elastic_X'][i, n, n, n] = body.X
         rows['elastic_G'][i, : len(body.G), n, n] = body.G
-        rows['elastic_C'][i, n, n, n] = beam.cubic
+        if cubic_size:
+            rows['elastic_C'][i, n, n, n] = beam.cubic
     return rows
 
 
