@@ -52,7 +52,8 @@ class FoundInterface(NamedTuple):
         """Return the interface as text."""
         return (
             f'{self.interface.name}: {self.shape}, {len(self.interface.nodes)} nodes within '
-            f'{self.radius:.4g} m of the axis and {self.depth:.4g} m of the origin'
+            f'{round(self.radius, 6):.4g} m of the axis and '
+            f'{round(self.depth, 6):.4g} m of the origin'
         )
 
 

@@ -106,6 +106,13 @@ def test_netgen_meshes_a_solid_of_a_step_file_in_metres(tmp_path):
     _, mass = assemble(mesh, Material(7e10, 0.3, 2700.0))
     # nodes on the edges lie on the cylinder
     assert mass.sum() == pytest.approx(2700.0 * np.pi * 0.01**2 * 0.1, rel=1e-3)
+
+
+@pytest.mark.long
+def test_step_files_without_one_solid_are_refused(tmp_path):
+    occ = pytest.importorskip('netgen.occ')
+    path = tmp_path / 'rod.step'
+    rod = occ.Cylinder(occ.Pnt(0, 0, 0), occ.X, r=10, h=100)
     two = occ.Compound([rod, occ.Box((0, 50, 0), (10, 60, 10))])
     two.WriteStep(str(path))
     with pytest.raises(ReductionError, match='it has 2 solids. Unite them in the CAD program'):
