@@ -158,7 +158,12 @@ def _make_search(arm: ArmModel, frame: Frame, target, through, axis) -> PoseSear
     if not np.linalg.norm(direction) > 0.0:
         raise SettingError('axis must have a direction: give one of its numbers another value')
     moves, offset = _moves_of_motors(arm)
-    is_follower = [joint.mimics is not None for joint in arm.description.joints if joint.moves]
+    has_loops = bool(arm.description.constraints)  # mimic joints follow with the loops, too
+    is_follower = [
+        joint.mimics is not None and not has_loops
+        for joint in arm.description.joints
+        if joint.moves
+    ]
     centre = np.zeros(3) if through is None else checked('through', through, 'xyz')
     count = len(arm.joint_names)
     return PoseSearch(
@@ -176,7 +181,7 @@ def _make_search(arm: ArmModel, frame: Frame, target, through, axis) -> PoseSear
         upper=arm.arrays.upper.copy(),
         best=np.zeros(count),
         columns=np.zeros((arm.size, 6)),
-        rows=np.zeros((arm.size if arm.closed_loops else count, 9)),
+        rows=np.zeros((arm.size if has_loops else count, 9)),
         e=np.zeros(9),
         M=np.zeros((count, count)),
         step=np.zeros((count, 1)),

@@ -53,7 +53,7 @@ class PoseSearch(NamedTuple):
     upper: np.ndarray  # (joints,)
     best: np.ndarray  # (joints,)
     columns: np.ndarray  # (n, 6)  of the Jacobian of the frame
-    rows: np.ndarray  # (joints, 9)  of that of e
+    rows: np.ndarray  # (joints, 9)  of that of e; (n, 9) in closed loops
     e: np.ndarray  # (9,)
     M: np.ndarray  # (joints, joints)
     step: np.ndarray  # (joints, 1)
@@ -191,7 +191,7 @@ def set_rows(search, p, along):
             set_offset_slope(columns[j], search.vector, p, search.centre, along, rows[j])
             for r in range(6, 9):
                 rows[j, r] *= axis_weight
-    for j in range(rows.shape[0]):
+    for j in range(search.leader.size):
         if search.leader[j] >= 0:
             for r in range(9):
                 rows[search.leader[j], r] += search.ratio[j] * rows[j, r]
