@@ -46,7 +46,6 @@ def joint_elements(
     rpy: ArrayLike,
     limits: Mapping[str, Any],
     friction: Mapping[str, Any],
-    mimic: Mapping[str, Any],
 ) -> tuple[Element, dict[str, str]]:
     """
     Return the <joint>, and attributes of that in <flexibility>, of `ArmBuilder.add_joint`.
@@ -54,14 +53,13 @@ def joint_elements(
     :param xyz: position, as text.
     :param limits: lower, upper, effort, velocity, acceleration, deceleration, jerk.
     :param friction: viscous_friction and other arguments about friction and spring.
-    :param mimic: mimic, multiplier and offset, as `ArmBuilder.add_joint` takes them.
     """
     owner = f'joint "{name}"'
     kinds = *URDF['joint'].attributes['type'].choices, *MULTI_DOF
     expect_one_of(owner, 'type', kind, kinds)
     if kind in MULTI_DOF:
         return _multi_dof_elements(
-            (name, parent, child, kind), (xyz, rpy), {**limits, **friction}, axis, mimic
+            (name, parent, child, kind), (xyz, rpy), {**limits, **friction}, axis
         )
     flexible = attribute_texts(
         owner, FLEXIBILITY['joint'], {word: friction[word] for word in _IN_FLEXIBILITY}
@@ -89,21 +87,19 @@ def joint_elements(
         add_element(
             joint, 'axis', xyz=attribute_text(owner, 'axis', axis, URDF['axis'].attributes['xyz'])
         )
-    followed = _mimic(owner, mimic)
-    for tag, attributes in (('limit', limit), ('dynamics', dynamics), ('mimic', followed)):
+    for tag, attributes in (('limit', limit), ('dynamics', dynamics)):
         if attributes:
             add_element(joint, tag, **attributes)
     return joint, flexible
 
 
-def _multi_dof_elements(names, pose, values, axis, mimic):
+def _multi_dof_elements(names, pose, values, axis):
     """Return the elements of a universal or spherical joint, which is fixed in the URDF."""
     name, parent, child, kind = names
     owner, (xyz, rpy) = f'joint "{name}"', pose
     words = FLEXIBILITY['joint']
     given = {word: value for word, value in values.items() if value is not None}
     unknown = [word for word in given if word not in words.attributes]
-    unknown += [word for word in mimic if mimic[word] is not None]
     if not isinstance(axis, str) or axis != DEFAULT_AXIS:
         unknown.append('axis')
     if unknown:
@@ -135,14 +131,3 @@ def _limits(owner, kind, limits):
         kind = 'continuous'
     # other tools need both
     return kind, limits and {'effort': _NO_LIMIT, 'velocity': _NO_LIMIT, **limits}
-
-
-def _mimic(owner, mimic):
-    """Return the attributes of <mimic>, or none."""
-    leader, *others = (mimic[name] for name in ('mimic', 'multiplier', 'offset'))
-    if leader is None:
-        if any(value is not None for value in others):
-            raise SettingError(f'{owner} has a multiplier or an offset: give mimic, its leader')
-        return {}
-    values = {'joint': leader, 'multiplier': mimic['multiplier'], 'offset': mimic['offset']}
-    return attribute_texts(owner, URDF['mimic'], values, {'joint': 'mimic'})

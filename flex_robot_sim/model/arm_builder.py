@@ -21,6 +21,7 @@ from flex_robot_sim.description.beam_link import beam_link
 from flex_robot_sim.description.joint_elements import joint_elements
 from flex_robot_sim.description.rigid_link import rigid_link
 from flex_robot_sim.description.urdf_elements import (
+    add_element,
     flexible_element,
     link_element,
     renamed,
@@ -219,14 +220,11 @@ class ArmBuilder(SensorBuilder, ConstraintBuilder):
         creep_rate: float | None = None,
         spring_stiffness: float | None = None,
         spring_reference: float | None = None,
-        mimic: str | None = None,
-        multiplier: float | None = None,
-        offset: float | None = None,
     ) -> ArmBuilder:
         """
         Connect two links by a joint. Its frame is that of the child at zero.
 
-        Joints have a motor, except for mimic, universal and spherical ones.
+        Joints have a motor, except for universal and spherical ones, and those of `add_mimic`.
 
         :param name: of the joint.
         :param parent, child: names of links of this arm.
@@ -250,8 +248,6 @@ class ArmBuilder(SensorBuilder, ConstraintBuilder):
         :param creep_rate: at which dry friction reaches its level; it sticks if 0 [rad/s or m/s].
         :param spring_stiffness: of a spring across the joint [N m/rad or N/m].
         :param spring_reference: joint position without spring force [rad or m].
-        :param mimic: name of the joint that this one follows: its position is `multiplier` times
-            that of this joint, plus `offset` [rad or m]; default: 1 and 0.
 
         Example::
 
@@ -287,10 +283,7 @@ class ArmBuilder(SensorBuilder, ConstraintBuilder):
                 'spring_stiffness': spring_stiffness,
                 'spring_reference': spring_reference,
             },
-            {'mimic': mimic, 'multiplier': multiplier, 'offset': offset},
         )
-        if mimic is not None:
-            expect_one_of(f'joint "{name}"', 'mimic', mimic, self._joints)
         self._keep_joint(name, joint, gear)
         return self
 
@@ -385,6 +378,42 @@ class ArmBuilder(SensorBuilder, ConstraintBuilder):
             },
         )
         self._keep_joint(joint, self._joints[joint], gear)
+        return self
+
+    def add_mimic(
+        self, joint: str, *, leader: str, multiplier: float = 1.0, offset: float = 0.0
+    ) -> ArmBuilder:
+        """
+        Let a joint follow another one, without a motor of its own.
+
+        :param joint: name of a joint that moves.
+        :param leader: name of the joint that it follows.
+        :param multiplier: position over that of the leader.
+        :param offset: position where the leader is at zero [rad or m].
+
+        Example::
+
+            builder = frs.ArmBuilder().add_rigid('left', mass=0.1).add_rigid('right', mass=0.1)
+            slide = {'parent': 'base', 'type': 'prismatic', 'lower': 0, 'upper': 0.04}
+            builder.add_joint('left_finger', child='left', axis='y', **slide)
+            builder.add_joint('right_finger', child='right', axis='-y', **slide)
+            builder.add_mimic('right_finger', leader='left_finger')
+        """
+        for argument, name in (('joint', joint), ('leader', leader)):
+            expect_one_of('', argument, name, self._joints)
+        element = deepcopy(self._joints[joint])
+        if element.attrib['type'] == 'fixed' or element.find('mimic') is not None:
+            raise SettingError(
+                f'joint "{joint}" takes no leader: it is fixed, has several axes, or has a leader'
+            )
+        values = {'joint': leader, 'multiplier': multiplier, 'offset': offset}
+        owner = f'joint "{joint}"'
+        add_element(
+            element, 'mimic', **attribute_texts(owner, URDF['mimic'], values, {'joint': 'leader'})
+        )
+        self._keep_joint(
+            joint, element, dict(self._gears[joint].attrib) if joint in self._gears else {}
+        )
         return self
 
     def build(

@@ -161,7 +161,8 @@ def folding_arm():
         builder.add_rigid(name, mass=0.5, centre=(0.25, 0, 0), inertia=(1e-3, 1e-2, 1e-2))
     builder.add_joint('shoulder', parent='base', child='upper', axis='-y', lower=-1.5, upper=1.5)
     place = {'parent': 'upper', 'child': 'fore', 'xyz': (0.5, 0, 0)}
-    builder.add_joint('elbow', **place, axis='-y', mimic='shoulder', multiplier=-2.0, offset=0.1)
+    builder.add_joint('elbow', **place, axis='-y')
+    builder.add_mimic('elbow', leader='shoulder', multiplier=-2.0, offset=0.1)
     wrist = {'parent': 'fore', 'child': 'hand', 'xyz': (0.5, 0, 0)}
     builder.add_joint('wrist', **wrist, type='spherical', spring_stiffness=50)
     return builder

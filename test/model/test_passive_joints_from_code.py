@@ -21,15 +21,8 @@ def hand(**wrist):
     builder.add_joint(
         'wrist', **{'parent': 'arm', 'child': 'hand', 'type': 'spherical', **RANGE, **wrist}
     )
-    return builder.add_joint(
-        'grip',
-        parent='hand',
-        child='finger',
-        type='continuous',
-        mimic='hinge',
-        multiplier=-2.0,
-        offset=0.3,
-    )
+    builder.add_joint('grip', parent='hand', child='finger', type='continuous')
+    return builder.add_mimic('grip', leader='hinge', multiplier=-2.0, offset=0.3)
 
 
 def by_hand():
@@ -74,7 +67,6 @@ def test_an_attached_arm_keeps_them():
 MISTAKES = {
     ('effort', 3.0): 'joint "wrist" is spherical, so it has no effort: leave it out',
     ('axis', 'x'): 'joint "wrist" is spherical, so it has no axis: leave it out',
-    ('mimic', 'hinge'): 'joint "wrist" is spherical, so it has no mimic: leave it out',
     ('type', 'ball'): 'type = \'ball\' of joint "wrist" is unknown. Known: revolute, continuous, '
     'prismatic, fixed, universal, spherical',
     ('lower', 2.0): 'the range of joint "wrist" is not complete. Give lower and upper [rad], '
@@ -89,15 +81,15 @@ def test_a_mistake_is_one_line_about_the_argument(mistake):
     assert line.rstrip('.') == MISTAKES[mistake]
 
 
-def test_a_mimic_joint_has_a_leader_and_no_gear():
-    builder = hand().add_rigid('tip', mass=1.0)
-    place = {'name': 'bend', 'parent': 'finger', 'child': 'tip'}
-    assert refusal(SettingError, builder.add_joint, **place, mimic='hinges') == (
-        'mimic = \'hinges\' of joint "bend" is unknown. Did you mean "hinge"?'
+def test_a_mimic_joint_has_one_leader_and_no_gear():
+    builder = hand()
+    assert refusal(SettingError, builder.add_mimic, 'grip', leader='hinges') == (
+        'leader = \'hinges\' is unknown. Did you mean "hinge"?'
     )
-    assert refusal(SettingError, builder.add_joint, **place, offset=0.1) == (
-        'joint "bend" has a multiplier or an offset: give mimic, its leader'
-    )
+    for name in ('wrist', 'grip'):
+        assert refusal(SettingError, builder.add_mimic, name, leader='hinge') == (
+            f'joint "{name}" takes no leader: it is fixed, has several axes, or has a leader'
+        )
     assert 'mimics "hinge", so it has no motor and no gear' in refusal(
         SettingError, builder.add_gear, 'grip', rotor_inertia=1e-4
     )

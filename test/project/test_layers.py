@@ -288,7 +288,7 @@ def test_right_import_is_left_alone(name, source):
 
 # modules of the room `ros` that other rooms import, which run without ROS
 WITHOUT_ROS = (
-    *('cdr', 'definitions', 'network', 'node_settings', 'services', 'topics'),
+    *('cdr', 'definitions', 'network', 'node_settings', 'services', 'state_rows', 'topics'),
     'trajectory_cdr',
 )
 
