@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from flex_robot_sim.analysis.deflection import small_tip_translations
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
+from flex_robot_sim.analysis.loop_poses import followed_pose
 from flex_robot_sim.analysis.mode_table import loaded
 from flex_robot_sim.analysis.statics import equilibrium
 from flex_robot_sim.batch.batch import Batch
@@ -24,7 +25,7 @@ from flex_robot_sim.description import read_description
 from flex_robot_sim.description.robot_parameters import near
 from flex_robot_sim.environments import tasks
 from flex_robot_sim.environments.laws import Laws
-from flex_robot_sim.model.arguments import array_or_nan, is_known, refuse_closed_loops
+from flex_robot_sim.model.arguments import array_or_nan, is_known
 from flex_robot_sim.model.assembly import build_arm
 from flex_robot_sim.model.start_pose import nearest_within_limits
 from flex_robot_sim.motion.limits import effort_limits
@@ -102,7 +103,6 @@ class Episodes:
             )
         description = read_description(robot)
         self.arm = build_arm(description)
-        refuse_closed_loops(self.arm)  # a task has a target for each joint
         if not self.arm.joint_names:
             raise UsageError(
                 f'{description.name} has no joint that moves: there is nothing to learn.'
@@ -112,11 +112,16 @@ class Episodes:
         self._observe = observation or tasks.bench_observation
         servo = design_servo(self.arm)
         limits = effort_limits(self.arm)
+        # a task has a target for each motor
+        self._rows = np.arange(limits.size)
+        if self.arm.closed_loops:
+            self._rows = np.flatnonzero(self.arm.actuated)
         self._efforts = self.settings.strength * np.where(
             np.isfinite(limits), limits, UNLIMITED_SERVO_ERROR * servo.stiffness
         )
+        self._efforts = self._efforts[self._rows]
         self._tool, self.age = self.arm.tool, np.zeros(count)
-        joints = len(self.arm.joint_names)
+        joints = self._rows.size
         start, goal, rate = np.zeros((3, count, joints))
         self._targets = tasks.EpisodeTargets(
             start, goal, rate, np.zeros((count, 3)), np.full(count, np.inf)
@@ -151,17 +156,13 @@ class Episodes:
         for i, k in enumerate(rows):
             if self._laws.vary_arms:
                 arms[i] = self._laws.draw_arm(rngs[k])
-            drawn = self.task.draw(rngs[k], self.task, len(self.arm.joint_names))
-            targets.append(
-                drawn._replace(
-                    start=nearest_within_limits(arms[i], drawn.start),
-                    goal=nearest_within_limits(arms[i], drawn.goal),
-                )
-            )
+            drawn = self.task.draw(rngs[k], self.task, self._rows.size)
+            start, goal = (self._pose(arms[i], one) for one in (drawn.start, drawn.goal))
+            targets.append(drawn._replace(start=start[self._rows], goal=goal[self._rows]))
             if self._laws.vary_payload:
                 masses[i] = self._laws.draw_payload(rngs[k])
             loaded_arm = loaded(arms[i], (self._tool, masses[i]) if masses[i] else None)
-            states.append(equilibrium(loaded_arm, targets[-1].start).q)
+            states.append(equilibrium(loaded_arm, start).q)
         for name in tasks.EpisodeTargets._fields:
             getattr(self._targets, name)[rows] = [getattr(drawn, name) for drawn in targets]
         if self._laws.vary_arms:
@@ -178,7 +179,8 @@ class Episodes:
             self._is_pushed[rows] = False
         if self.settings.servo:
             self._gravity_effort[rows] = [
-                carrying_efforts(self.arm, goal) for goal in self._targets.goal[rows]
+                carrying_efforts(self.arm, self._pose(self.arm, goal))[self._rows]
+                for goal in self._targets.goal[rows]
             ]
 
     def step(self, actions: ArrayLike) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -186,8 +188,8 @@ class Episodes:
         self.action[:] = np.clip(self._expected_actions(actions), -1.0, 1.0)
         batch, period = self.batch, self.settings.period
         target, rate = tasks.reference(self._targets, self.task.within, self.age)
-        batch.target[:], batch.target_rate[:] = target, rate
-        batch.effort[:] = self._gravity_effort + self._efforts * self.action
+        batch.target[:, self._rows], batch.target_rate[:, self._rows] = target, rate
+        batch.effort[:, self._rows] = self._gravity_effort + self._efforts * self.action
         self._update_pushes()
         batch.step(self.steps)
         self.age += period
@@ -197,6 +199,18 @@ class Episodes:
             lost,
             self.age > self.settings.seconds - period / 2,
         )
+
+    @property
+    def action_size(self) -> int:
+        """Number of motors, each with an action."""
+        return self._rows.size
+
+    def _pose(self, arm, position):
+        """Joint positions (joints,) within limits that are nearest to those of the motors."""
+        pose = np.zeros(len(arm.joint_names))
+        pose[self._rows] = position
+        pose = nearest_within_limits(arm, pose)
+        return followed_pose(arm, pose)[0] if arm.closed_loops else pose
 
     def observe(self) -> np.ndarray:
         """Return the observations, (count, numbers)."""
@@ -222,8 +236,8 @@ class Episodes:
             self.age.copy(),
             target,
             rate,
-            batch.motor_position,
-            batch.motor_velocity,
+            batch.motor_position[:, self._rows],
+            batch.motor_velocity[:, self._rows],
             _product(self._sensors, q),
             _product(self._tips, q).reshape(tips),
             _product(self._tips, qd).reshape(tips),

@@ -162,7 +162,7 @@ def _is_seed(number):
 def _spaces(episodes):
     """Observation and action space of one arm."""
     size = episodes.observe().shape[1]
-    joints = len(episodes.arm.joint_names)
+    joints = episodes.action_size
     return (
         spaces.Box(-MAX_OBSERVATION, MAX_OBSERVATION, (size,), np.float64),
         spaces.Box(-1.0, 1.0, (joints,), np.float64),

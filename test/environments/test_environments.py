@@ -10,6 +10,7 @@ import pytest
 from refusals import refusal
 
 import flex_robot_sim as frs
+from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.control.gains import carrying_efforts
 from flex_robot_sim.control.servo import design_servo
 from flex_robot_sim.util.exceptions import UsageError
@@ -428,3 +429,25 @@ def test_without_gymnasium_it_says_what_to_install(monkeypatch):
         'environments need Gymnasium, which is not installed. Install it '
         f'by {sys.executable} -m pip install "gymnasium>=1.1"'
     )
+
+
+@pytest.mark.parametrize('robot', ['delta', 'four_bar'])
+def test_an_environment_of_a_loop_acts_on_its_motors_as_a_simulation_does(robot):
+    settings = EpisodeSettings(seconds=0.2, servo=True)
+    episodes = Episodes(robot, 'rest_to_rest', 2, settings)
+    arm = episodes.arm
+    motors = np.flatnonzero(arm.actuated)
+    assert episodes.action.shape == (2, motors.size)
+    episodes.begin([np.random.default_rng(k) for k in (1, 2)], [0, 1])
+    simulation = frs.Simulation(arm, frs.SimulationSettings(time_step=settings.time_step))
+    simulation.set_state(episodes.batch.q[0])
+    servo, random = design_servo(arm), np.random.default_rng(3)
+    for _ in range(20):
+        episodes.step(random.uniform(-0.3, 0.3, (2, motors.size)))
+        target, rate = episodes.batch.target[0], episodes.batch.target_rate[0]
+        simulation.hold(target, *servo.gains, rate * arm.actuated)
+        simulation.effort = episodes.batch.effort[0]
+        simulation.step(round(settings.period / settings.time_step))
+    assert simulation.q == pytest.approx(episodes.batch.q[0], abs=1e-9)
+    assert episodes.observe().shape[1] == 2 * motors.size + len(flex_sensors(arm).names)
+    assert not episodes.batch.effort[:, ~arm.actuated].any()

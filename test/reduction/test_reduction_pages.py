@@ -56,9 +56,9 @@ def test_the_tube_of_the_page_has_its_frequencies(tmp_path, monkeypatch, capsys)
     assert main(words[1:]) == 0
     printed, shown = capsys.readouterr().out, page('casting')
     for label in ('this file', 'the mesh', 'interfaces of the other kind'):
-        numbers = [
+        found, expected = (
             np.array(re.search(rf'^    {label} +(.*)$', text, re.MULTILINE)[1].split(), float)
             for text in (printed, shown)
-        ]
-        np.testing.assert_allclose(*numbers, rtol=0.02)
+        )
+        np.testing.assert_allclose(found, expected, rtol=0.02)
     assert (tmp_path / 'interfaces.png').exists()

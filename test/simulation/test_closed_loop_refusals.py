@@ -17,13 +17,6 @@ FORMULATION = 'the closed loops of four_bar need the formulation recursion: take
 ZERO = np.zeros(8)
 
 
-def _episodes(_arm):
-    pytest.importorskip('gymnasium', reason='pip install ".[learn]"')
-    from flex_robot_sim.environments.episodes import Episodes
-
-    return Episodes('four_bar', 'rest_to_rest', 1)
-
-
 MOTION = frs.planning.minimum_jerk_motion([0.0] * 3, [0.3] * 3, duration=0.8)
 CALLS = {
     'inverse_dynamics_derivatives': lambda arm: frs.inverse_dynamics_derivatives(arm, ZERO, ZERO),
@@ -34,7 +27,6 @@ CALLS = {
     'trials': lambda arm: frs.planning.SimulatedTrials(
         arm, MOTION, duration=1.0, gains=(4.0, 0.4)
     ),
-    'environment': _episodes,
 }
 
 
