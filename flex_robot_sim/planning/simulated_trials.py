@@ -10,6 +10,7 @@ import numpy as np
 
 from flex_robot_sim.analysis.drive_conditions import Gains, servo_gains
 from flex_robot_sim.analysis.jacobians import pose
+from flex_robot_sim.analysis.loop_poses import followed_poses
 from flex_robot_sim.analysis.statics import equilibrium
 from flex_robot_sim.feedback.simulated_sensors import sensor_feedback
 from flex_robot_sim.feedback.strain_feedback import StrainFeedback
@@ -67,7 +68,7 @@ class SimulatedTrials:
         :param period: of the servo [s]; delay: from a sample to the resulting effort [s].
         :param every: periods between two samples of the tip.
         """
-        expect_arm(arm)
+        expect_arm(arm, closed_loops=True)
         expect_kind('motion', motion, Motion, 'a Motion, such as one of minimum_jerk_motion')
         loop, every = checked_timing(LoopTiming(period, delay)), whole('every', every)
         if not 2 * every * loop.period <= number_or_nan(duration) < np.inf:
@@ -79,12 +80,15 @@ class SimulatedTrials:
         self.link, self.loop, self.every, self.duration = link, loop, every, duration
         self.servo = servo_gains(arm, gains)
         times = np.arange(0.0, duration, every * loop.period)
-        equilibria = [equilibrium(arm, motion.sample(t)[0]) for t in times]
+        poses = np.array([motion.sample(t)[0] for t in times])
+        if arm.closed_loops:
+            poses = followed_poses(arm, poses)
+        equilibria = [equilibrium(arm, one) for one in poses]
         self.target = np.array([pose(arm, state.q, link=link)[:3, 3] for state in equilibria])
         self._times = times.tolist()
         self._gravity_effort = np.array([state.effort for state in equilibria])
         self._gravity_effort_rate = np.diff(self._gravity_effort, axis=0) / np.diff(times)[:, None]
-        self._start = motion.sample(0.0)[0]
+        self._start = poses[0]
 
     def runs(
         self, arm: ArmModel, stiffness: Sequence[float] = STIFFNESS_FACTORS

@@ -17,16 +17,12 @@ FORMULATION = 'the closed loops of four_bar need the formulation recursion: take
 ZERO = np.zeros(8)
 
 
-MOTION = frs.planning.minimum_jerk_motion([0.0] * 3, [0.3] * 3, duration=0.8)
 CALLS = {
     'inverse_dynamics_derivatives': lambda arm: frs.inverse_dynamics_derivatives(arm, ZERO, ZERO),
     'formulation': lambda arm: make('stiffened', arm),
     'ComputedTorque': lambda arm: frs.control.ComputedTorque(arm, reference=[0.0] * 3),
     'lqg': lambda arm: frs.feedback.design_lqg(arm, [0.0] * 3),
     'plan': lambda arm: frs.planning.plan_move(arm, [0.0] * 3, [0.1] * 3, duration=1.0),
-    'trials': lambda arm: frs.planning.SimulatedTrials(
-        arm, MOTION, duration=1.0, gains=(4.0, 0.4)
-    ),
 }
 
 
