@@ -29,7 +29,9 @@ class LimitUsage:
 
         def limit(name, default):
             values = getattr(limits, name)
-            return checked(name, values, arm.joint_names) if values else default
+            by_joint = checked(name, values, arm.joint_names) if values else default
+            # passive joints of closed loops follow, without limits
+            return np.where(arm.actuated, by_joint, np.inf) if arm.closed_loops else by_joint
 
         self.limits = {
             'effort': limit('effort', effort_limits(arm)),

@@ -56,6 +56,7 @@ class Plan:
     worst_usage: float = 0.0  # largest share of an effort or deflection limit over these arms
     sensitivity: np.ndarray | None = None  # (f, 2) factor on the frequencies, residual vibration
     warning: str = ''  # what it lacks for other payloads or frequencies of the design
+    passive_joints: tuple = ()  # of closed loops, which follow
 
     def sensitivity_table(self) -> str:
         """
@@ -76,8 +77,10 @@ class Plan:
         return np.array([np.interp(t, self.times, row) for row in self.efforts.T])
 
     def trajectory(self) -> Trajectory:
-        """Return the same motion as a Trajectory, whose points have accelerations."""
+        """Return the same motion of the motors as a Trajectory, with accelerations."""
         knots = self.motion.knots[1:]
         rows = self.motion.samples(np.array(knots))
         rows[-1, 1:] = 0.0
-        return Trajectory(self.joint_names, knots, rows[:, 0], rows[:, 1], rows[:, 2])
+        names = [name for name in self.joint_names if name not in self.passive_joints]
+        rows = rows[..., [self.joint_names.index(name) for name in names]]
+        return Trajectory(names, knots, rows[:, 0], rows[:, 1], rows[:, 2])

@@ -246,7 +246,13 @@ class PlanSearch:
             self.arm.joint_names,
             max(left),
             max(self._effort_and_deflection(responses).values(), default=0.0),
+            passive_joints=self._passive_joints(),
         )
+
+    def _passive_joints(self):
+        """Names of the passive joints of closed loops."""
+        rows = zip(self.arm.joint_names, self.arm.actuated)
+        return tuple(name for name, driven in rows if self.arm.closed_loops and not driven)
 
     def with_sensitivity(self, plan: Plan) -> Plan:
         """Return a Plan with its sensitivity to the frequencies, and a warning if it is large."""
@@ -320,7 +326,10 @@ class PlanSearch:
         step = WEIGHT_STEP * self.distance
         residual, shares = values(weights)
         out = np.zeros((residual.size + shares.size, weights.size))
-        for k in np.flatnonzero(np.repeat(self.goal != self.start, SPLINES_PER_JOINT)):
+        moves = self.goal != self.start
+        if self.arm.closed_loops:
+            moves &= self.arm.actuated
+        for k in np.flatnonzero(np.repeat(moves, SPLINES_PER_JOINT)):
             changed = weights.copy()
             changed.flat[k] += step
             out[:, k] = (

@@ -6,6 +6,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from flex_robot_sim.analysis.constraint_terms import constraint_stiffness, gaps_and_jacobian
+from flex_robot_sim.analysis.loop_forces import loop_accelerations
+from flex_robot_sim.analysis.loop_motion import null_space_basis
 from flex_robot_sim.analysis.natural_modes import frequencies
 from flex_robot_sim.analysis.statics import equilibrium
 from flex_robot_sim.analysis.tangent import tangent
@@ -37,10 +40,18 @@ class PlannedArm:
         self._rest = q = equilibrium(arm, goal).q
         self._undriven = undriven = arm.passive_q
         block, zero = np.ix_(undriven, undriven), np.zeros(arm.size)
-        K = tangent(arm, make_loads(arm), q, zero, zero)[1][block]
-        M = mass_matrix(arm.arrays, q)[block]
+        loads = make_loads(arm, closed_loops=True)
+        K, M = tangent(arm, loads, q, zero, zero)[1], mass_matrix(arm.arrays, q)
+        moves = np.eye(undriven.size)
+        if arm.closed_loops:  # of the undriven coordinates, with the loops closed
+            force = loop_accelerations(arm, loads, q, zero, None, arm.motor_q)[2]
+            K = K - constraint_stiffness(arm, q, force)
+            moves = null_space_basis(arm, gaps_and_jacobian(arm, q)[1], undriven).N[undriven]
+        K, M = K[block], M[block]
+        if arm.closed_loops:
+            K, M = moves.T @ K @ moves, moves.T @ M
         # SciPy 1.8 rejects the empty matrices of a rigid arm
-        squares, shapes = eigh((K + K.T) / 2, M) if undriven.size else (np.zeros(0), M)
+        squares, shapes = eigh((K + K.T) / 2, M @ moves) if len(K) else (np.zeros(0), K)
         self._modes, self._rates = shapes.T @ M, np.sqrt(np.maximum(squares, 1e-12))
         natural = frequencies(arm, goal)
         natural = natural[natural > 0.0]

@@ -11,7 +11,8 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flex_robot_sim.model.arguments import checked, expect_arm, number_or_nan
+from flex_robot_sim.analysis.loop_poses import full_pose, pose_of_drives
+from flex_robot_sim.model.arguments import expect_arm, number_or_nan
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.motion.limits import refuse_beyond_stops, refuse_curve_beyond_stops
 from flex_robot_sim.planning.plan import Plan, PlanLimits
@@ -54,7 +55,7 @@ def plan_move(
         plan.worst_residual, plan.warning           # with frequencies 10 % lower or higher
         plan.motion.sample(0.3), plan.effort(0.3)
     """
-    expect_arm(arm)
+    expect_arm(arm, closed_loops=True)
     if limits is not None and not isinstance(limits, PlanLimits):
         raise SettingError(f'limits = {shortened(repr(limits), 60)} must be PlanLimits(...)')
     if payload is not None and not isinstance(payload, Mapping):
@@ -67,7 +68,8 @@ def plan_move(
             f'uncertainty = {shortened(repr(uncertainty), 60)} must be from 0 to below 0.5'
         )
     start, goal = (
-        checked(name, value, arm.joint_names) for name, value in (('start', start), ('goal', goal))
+        pose_of_drives(arm, full_pose(arm, name, value))
+        for name, value in (('start', start), ('goal', goal))
     )
     every = np.arange(len(start))
     for pose in (start, goal):

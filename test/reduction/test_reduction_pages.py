@@ -57,7 +57,7 @@ def test_the_tube_of_the_page_has_its_frequencies(tmp_path, monkeypatch, capsys)
     printed, shown = capsys.readouterr().out, page('casting')
     for label in ('this file', 'the mesh', 'interfaces of the other kind'):
         found, expected = (
-            np.array(re.search(rf'^    {label} +(.*)$', text, re.MULTILINE)[1].split(), float)
+            np.array(re.findall(rf'^    {label} +(.*)$', text, re.MULTILINE)[0].split(), float)
             for text in (printed, shown)
         )
         np.testing.assert_allclose(found, expected, rtol=0.02)

@@ -22,7 +22,6 @@ CALLS = {
     'formulation': lambda arm: make('stiffened', arm),
     'ComputedTorque': lambda arm: frs.control.ComputedTorque(arm, reference=[0.0] * 3),
     'lqg': lambda arm: frs.feedback.design_lqg(arm, [0.0] * 3),
-    'plan': lambda arm: frs.planning.plan_move(arm, [0.0] * 3, [0.1] * 3, duration=1.0),
 }
 
 
