@@ -119,6 +119,9 @@ FEATURES: dict[str, Callable[[frs.ArmModel], object]] = {
     'controller, feed-forward of the sag': lambda arm: make_feed_forward(arm, 'sag').update(
         frs.Simulation(arm).position
     ),
+    '`ComputedTorque`': lambda arm: frs.control.ComputedTorque(arm, reference=_rates(arm)[0]).step(
+        frs.feedback.measure(frs.Simulation(arm))
+    ),
     '`Lqr`': lambda arm: frs.feedback.Lqr(arm, _rates(arm)[0]),
     '`design_lqg`': lambda arm: frs.feedback.design_lqg(arm, _rates(arm)[0]),
     'display in rviz': display_description,

@@ -17,8 +17,10 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flex_robot_sim.analysis.constraint_terms import gaps_and_jacobian, second_rates
 from flex_robot_sim.analysis.drive_conditions import Gains, servo_gains
-from flex_robot_sim.analysis.joint_space_inertia import rigid_moves
+from flex_robot_sim.analysis.joint_space_inertia import rigid_coordinates, rigid_moves
+from flex_robot_sim.analysis.loop_motion import null_space_basis
 from flex_robot_sim.control.gains import carrying_efforts
 from flex_robot_sim.dynamics.forward_dynamics import inverse_dynamics
 from flex_robot_sim.feedback.measurement import Measurement, checked_field
@@ -111,14 +113,15 @@ class ComputedTorque:
         :param damping_ratio: of the error dynamics, a number or (joints,).
         :param limits: largest efforts, (joints,) [N m, N]; default: those of the motors.
         """
-        expect_arm(arm)
+        expect_arm(arm, closed_loops=True)
         self._arm, names = arm, arm.joint_names
         self.reference = ReferenceFunction(reference, names)
         rate = 2 * np.pi * positive('frequency', frequency, names)
         self._stiffness = rate**2
         self._damping = 2 * positive('damping_ratio', damping_ratio, names) * rate
         self.limits = _checked_limits(arm, limits)
-        self._columns, self._work = rigid_moves(arm), make_workspace(arm.arrays)
+        self._work = make_workspace(arm.arrays)
+        self._columns = np.zeros((0, 0)) if arm.closed_loops else rigid_moves(arm)
 
     def step(self, measurement: Measurement) -> np.ndarray:
         """Efforts (joints,) [N m, N] for time, positions and velocities of a Measurement."""
@@ -132,10 +135,24 @@ class ComputedTorque:
             + self._damping * (rate - velocity)
             + self._stiffness * (target - position)
         )
-        q, v, a = (self._columns @ values for values in (position, velocity, wanted))
+        if self._arm.closed_loops:
+            columns, q, v, a = self._in_loops(position, velocity, wanted)
+        else:
+            columns = self._columns
+            q, v, a = (columns @ values for values in (position, velocity, wanted))
         force = np.zeros(q.size)
         inverse_dynamics(self._arm.arrays, q, v, a, self._work, force)
-        return np.clip(force @ self._columns, -self.limits, self.limits)
+        return np.clip(force @ columns, -self.limits, self.limits)
+
+    def _in_loops(self, position, velocity, wanted):
+        """Motion by each motor (n, joints), and coordinates, rates and accelerations (n,)."""
+        arm, driven = self._arm, self._arm.actuated
+        q = rigid_coordinates(arm, position)
+        columns, zero = rigid_moves(arm, q), np.zeros(arm.size)
+        v = columns @ np.where(driven, velocity, 0.0)
+        follow = null_space_basis(arm, gaps_and_jacobian(arm, q)[1], arm.passive_q).follow
+        a = follow(-second_rates(arm, q, v, zero)[:, None])[:, 0]
+        return columns, q, v, a + columns @ np.where(driven, wanted, 0.0)
 
     def reset(self) -> None:
         """Do nothing: the law has no state."""

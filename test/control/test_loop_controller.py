@@ -1,5 +1,7 @@
 """The joint controller of an arm with a closed loop: it commands motors only."""
 
+import re
+
 import numpy as np
 import pytest
 from cassie import cassie_leg
@@ -133,6 +135,26 @@ def test_integral_action_lifts_an_unknown_payload_on_a_loop():
         )
         simulation.step(2)
     assert simulation.position[arm.actuated] == pytest.approx(start[arm.actuated], abs=1e-3)
+
+
+@pytest.mark.parametrize('name', ['delta', 'stewart'])
+def test_errors_of_computed_torque_on_a_rigid_loop_obey_their_equation(name):
+    text = re.sub('<dynamics [^>]*/>', '', frs.load(name).description.text)  # no friction
+    arm, rate = frs.load(text), 2 * np.pi * 2.0
+    pose = frs.Simulation(arm).position
+    goal = pose + np.where(arm.actuated, 0.03 * np.arange(1.0, 1.0 + pose.size) / pose.size, 0.0)
+    law = frs.control.ComputedTorque(arm, reference=goal, frequency=2.0)
+    simulation = frs.Simulation(arm, frs.SimulationSettings(time_step=5e-4))
+    simulation.set_state(pose)
+    for _ in range(400):
+        simulation.effort = law.step(frs.feedback.measure(simulation))
+        simulation.step()
+    t = simulation.time
+    left = (1 + rate * t) * np.exp(-rate * t)  # critically damped
+    expected = (goal - pose) * left
+    error = (goal - simulation.position)[arm.actuated]
+    # efforts are constant within a step
+    assert error == pytest.approx(expected[arm.actuated], rel=2e-2)
 
 
 def test_gains_of_passive_joints_are_refused(arm):

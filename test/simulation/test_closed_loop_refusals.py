@@ -20,7 +20,6 @@ ZERO = np.zeros(8)
 CALLS = {
     'inverse_dynamics_derivatives': lambda arm: frs.inverse_dynamics_derivatives(arm, ZERO, ZERO),
     'formulation': lambda arm: make('stiffened', arm),
-    'ComputedTorque': lambda arm: frs.control.ComputedTorque(arm, reference=[0.0] * 3),
     'lqg': lambda arm: frs.feedback.design_lqg(arm, [0.0] * 3),
 }
 
