@@ -33,7 +33,7 @@ from flex_robot_sim.util.summary import summarized
 
 # weighted designs aim at the allowed vibration, and then at less or more until moves leave it,
 # and over wider bands, as the modes change during a move
-MAX_DESIGNS = 4
+MAX_DESIGNS = 6
 EXTRA_UNCERTAINTIES = 0.0, 0.1, 0.2
 MAX_UNCERTAINTY = 0.45
 AIM = 0.8  # of the next design, over the allowed vibration
