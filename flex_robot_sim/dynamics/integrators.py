@@ -203,7 +203,8 @@ def midpoint_step(arm, loads, settings, state, step, watch, work):
             if has_loops:
                 if is_factored:
                     factor_constraints(arm, work)
-                add_response(arm, 1.0, work.constraint_force, work, qdd)
+                if count > 0:
+                    add_response(arm, 1.0, work.constraint_force, work, qdd)
             if is_coupled:
                 cg_iterations += apply_coupled_damping(arm, substep, guess, work, qdd)
             if has_loops:

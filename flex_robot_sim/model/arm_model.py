@@ -168,7 +168,7 @@ class Workspace(NamedTuple):
     prescribed_effort: np.ndarray  # (j,)    for this motion, in addition to `effort`      [N m, N]
     servo_stiffness: np.ndarray  # (j,)      0: the servo is off                          [N m/rad]
     servo_damping: np.ndarray  # (j,)                                                  [N m s/rad]
-    row_direction: Vectors3  # (c, 3)     force of each row, or its moment, in the base frame
+    relative_screw: Vectors6  # (n, 6)     twist of a child by coordinate, relative to its parent
     constraint_jacobian: np.ndarray  # (c, n)     W: rates of the gaps by coordinate (T71)
     constraint_response: np.ndarray  # (c, n)     X = A^-1 W^T: accelerations by force (T72)
     constraint_factor: np.ndarray  # (c, c)     factors of D^-1, D = W X
@@ -468,7 +468,7 @@ def _shapes(i, n, s, j, total, shared, elements, c, elastic):
         'target_rate': (j,),
         'servo_stiffness': (j,),
         'servo_damping': (j,),
-        'row_direction': (c, 3),
+        'relative_screw': (total, 6),
         'constraint_jacobian': (c, total),
         'constraint_response': (c, total),
         'constraint_factor': (c, c),

@@ -21,6 +21,7 @@ from closed_loops import (
 from scipy.integrate import solve_ivp
 
 import flex_robot_sim as frs
+from flex_robot_sim.analysis.constraint_terms import gaps_and_jacobian
 from flex_robot_sim.simulation import queries
 
 pytestmark = pytest.mark.slow
@@ -207,3 +208,15 @@ def test_a_loop_that_is_open_by_its_motor_is_reported_with_a_position_that_close
     )
     simulation.set_state([float(value.removesuffix(' rad')), 0.0, 0.0])
     assert np.abs(opening(simulation.arm, simulation.q, 'coupler_end')).max() < 1e-9
+
+
+def test_a_constraint_is_fixed_to_a_link_at_its_station():
+    text = frs.read_description('four_bar').text
+    tip = '<origin xyz="0.3 0 0.4"/>\n    <parent link="coupler"/>'
+    assert tip in text
+    tool = tip.replace('xyz="0.3 0 0.4"', 'xyz="0.3 0.02 0.4" rpy="0.3 -0.2 0.5"')
+    arm = frs.load(text.replace(tip, tool))
+    assert arm.closed_loops['coupler_end'].child.body == arm.frames['tool'].body
+    q = np.random.default_rng(0).normal(scale=0.1, size=arm.size)
+    gaps = gaps_and_jacobian(arm, q)[0]
+    assert gaps[:3] == pytest.approx(opening(arm, q, 'coupler_end')[:3], abs=1e-14)

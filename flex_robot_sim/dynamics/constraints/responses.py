@@ -106,6 +106,8 @@ def pass_body(arm, i, first, end, W, F, b, work):
             tau = W[r, j] - (A[0] * F0 + A[1] * F1 + A[2] * F2)
             tau -= A[3] * F3 + A[4] * F4 + A[5] * F5
             X[r, j] = tau
+            if parent < 0:
+                continue
             tau *= share
             F0 += IA[0] * tau
             F1 += IA[1] * tau
@@ -113,8 +115,6 @@ def pass_body(arm, i, first, end, W, F, b, work):
             F3 += IA[3] * tau
             F4 += IA[4] * tau
             F5 += IA[5] * tau
-        if parent < 0:
-            continue
         x = R[0, 0] * F3 + R[0, 1] * F4 + R[0, 2] * F5
         y = R[1, 0] * F3 + R[1, 1] * F4 + R[1, 2] * F5
         z = R[2, 0] * F3 + R[2, 1] * F4 + R[2, 2] * F5

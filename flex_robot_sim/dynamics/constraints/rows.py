@@ -179,40 +179,43 @@ def set_rows(arm, work, W):
     :returns: the largest gap of a rigid row, over the size of the arm above 1 m, which its
         rounding scales with.
     """
-    largest = 0.0
+    S, largest = work.relative_screw, 0.0
     for g in range(arm.constraint_rows.shape[0]):
         first, end = arm.constraint_rows[g, 0], arm.constraint_rows[g, 1]
-        for r in range(first, end):
-            for k in range(W.shape[1]):
-                W[r, k] = 0.0
         if arm.constraint_kind[first] == MIMIC:
+            for k in range(W.shape[1]):
+                W[first, k] = 0.0
             W[first, arm.joint[arm.constraint_body[first, 1]]] = 1.0
             W[first, arm.joint[arm.constraint_body[first, 0]]] = -arm.constraint_ratio[first]
             continue
         p, e = ends(arm, first, work)
+        set_relative_screws(arm, first, e, work, S)
         for r in range(first, end):
             gap, x, y, z = gap_and_direction(arm, r, p, e, work)
             work.constraint_gap[r] = gap
-            direction = work.row_direction[r]
-            direction[0], direction[1], direction[2] = x, y, z
             if arm.constraint_stiffness[r] == 0.0:
                 largest = max(largest, abs(gap) / size_of(e))
-        add_columns(arm, first, end, e, work, W)
+            m = 0 if arm.constraint_kind[r] == ANGLE else 3  # turn or motion of e
+            for k in range(W.shape[1]):
+                W[r, k] = x * S[k, m] + y * S[k, m + 1] + z * S[k, m + 2]
     return largest
 
 
 @compiled(inline=True)
-def add_columns(arm, first, end, e, work, W):
+def set_relative_screws(arm, r, e, work, S):
     """
-    Add the rates of the rows of a constraint by coordinate.
+    Twists of the child of row r relative to its parent, by coordinate, in the axes of the base.
 
-    From both bodies towards the base, each joint and each elastic coordinate moves the child
-    relative to the parent; from the body that both have in common, the two sides cancel.
+    From both bodies towards the base, each joint and each elastic coordinate adds its own; from
+    the body that both have in common, the two sides cancel.
 
-    :param first: its first row; end: the row after its last one.
-    :param e: origin of its frame on the child; W: Jacobian, (c, n).
+    :param e: origin of the frame on the child; S: receives angular and linear velocity there,
+        (n, 6).
     """
-    a, b = arm.constraint_body[first, 0], arm.constraint_body[first, 1]
+    for k in range(S.shape[0]):
+        for m in range(6):
+            S[k, m] = 0.0
+    a, b = arm.constraint_body[r, 0], arm.constraint_body[r, 1]
     while a != b:  # parents come before their children
         is_child = b > a
         i = b if is_child else a
@@ -220,14 +223,12 @@ def add_columns(arm, first, end, e, work, W):
         j, s, parent = arm.joint[i], arm.station[i], arm.parent[i]
         if j >= 0:
             A = arm.screw[i]
-            A6 = A[0], A[1], A[2], A[3], A[4], A[5]
-            add_column(arm, first, end, base_screw(work, i, sign, e, A6), j, work, W)
+            add_base_screw(work, i, sign, e, (A[0], A[1], A[2], A[3], A[4], A[5]), S[j])
         if s >= 0:
-            K, start = work.K[s], arm.first[parent]
+            K, first = work.K[s], arm.first[parent]
             for k in range(arm.modes[parent]):
                 A6 = K[0, k], K[1, k], K[2, k], K[3, k], K[4, k], K[5, k]
-                screw = base_screw(work, parent, sign, e, A6)
-                add_column(arm, first, end, screw, start + k, work, W)
+                add_base_screw(work, parent, sign, e, A6, S[first + k])
         if is_child:
             b = parent
         else:
@@ -235,20 +236,8 @@ def add_columns(arm, first, end, e, work, W):
 
 
 @compiled(inline=True)
-def add_column(arm, first, end, screw, k, work, W):
-    """Add the rates of some rows for a twist of the child, relative to its parent, to column k."""
-    for r in range(first, end):
-        direction = work.row_direction[r]
-        x, y, z = direction[0], direction[1], direction[2]
-        if arm.constraint_kind[r] == ANGLE:
-            W[r, k] += x * screw[0] + y * screw[1] + z * screw[2]
-        else:
-            W[r, k] += x * screw[3] + y * screw[4] + z * screw[5]
-
-
-@compiled(inline=True)
-def base_screw(work, i, factor, e, A):
-    """Factor times a twist A of body i, six numbers, in the axes of the base and at point e."""
+def add_base_screw(work, i, factor, e, A, out):
+    """Add factor times a twist A of body i, in axes of the base and at point e, to out (6,)."""
     R, p = work.base_R[i], work.base_p[i]
     x = factor * (R[0, 0] * A[0] + R[0, 1] * A[1] + R[0, 2] * A[2])
     y = factor * (R[1, 0] * A[0] + R[1, 1] * A[1] + R[1, 2] * A[2])
@@ -257,7 +246,12 @@ def base_screw(work, i, factor, e, A):
     v = factor * (R[1, 0] * A[3] + R[1, 1] * A[4] + R[1, 2] * A[5])
     w = factor * (R[2, 0] * A[3] + R[2, 1] * A[4] + R[2, 2] * A[5])
     a, b, c = e[0] - p[0], e[1] - p[1], e[2] - p[2]
-    return x, y, z, u + y * c - z * b, v + z * a - x * c, w + x * b - y * a
+    out[0] += x
+    out[1] += y
+    out[2] += z
+    out[3] += u + y * c - z * b
+    out[4] += v + z * a - x * c
+    out[5] += w + x * b - y * a
 
 
 @compiled
