@@ -103,10 +103,14 @@ def test_an_experiment_moves_the_motors_of_a_loop_only():
 
 
 def test_prescribed_drives_of_a_flexible_loop_do_not_bend_it():
+    def smooth(t):  # a jump of the acceleration would excite modes that depend on the step
+        lift = 1 - np.cos(8 * t)
+        return 0.15 * lift**2, 2.4 * lift * np.sin(8 * t)
+
     arm = frs.load('four_bar')
     sim = frs.Simulation(arm)
     sim.set_state(frs.equilibrium(arm).q)
-    sim.prescribe('crank_joint', lambda t: (0.3 * (1 - np.cos(8 * t)), 2.4 * np.sin(8 * t)))
+    sim.prescribe('crank_joint', smooth)
     rows = []
     for _ in range(300):
         rows.append([sim.time, sim.position[0], sim.deflection['coupler'][2]])
@@ -119,7 +123,7 @@ def test_prescribed_drives_of_a_flexible_loop_do_not_bend_it():
         sequence = data.sequences[0]
         motion = move(setup, soft_servo(setup), arm, sequence)
         error = channels_of(setup, arm, sequence, motion)[:, 0] - tip
-        assert np.sqrt(np.mean(error**2)) < 0.05 * tip.std()
+        assert np.sqrt(np.mean(error**2)) < 0.01 * tip.std()
 
 
 @pytest.mark.parametrize('has_rocker', [True, False])
