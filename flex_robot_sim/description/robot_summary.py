@@ -106,6 +106,9 @@ def _beam(link):
         'boundary': beam.boundary,
         'kGAy': _number(beam.kGAy),
         'kGAz': _number(beam.kGAz),
+        'axis': None if beam.axis is None else beam.axis.points.tolist(),
+        'twist': [list(station) for station in beam.twist],
+        'reduced': None if beam.reduced is None else beam.reduced.link.source,
         'sections': _stations(beam),
         'damping_ratio': beam.damping_ratio,
         'damping_time': beam.damping_time,
@@ -283,6 +286,14 @@ def _beam_text(name, beam):
             if row[key] is not None
         )
         yield f'    section at {row["at"]:g}: {values}'
+    if beam['reduced'] is not None:
+        yield f'    reduced from {beam["reduced"]}'
+    elif beam['axis'] is not None:
+        points = len(beam['axis'])
+        curve = f'axis through {points} points' if points > 2 else 'straight axis'
+        angles = [angle for _, angle in beam['twist']]
+        twist = f', twist from {angles[0]:g} to {angles[-1]:g} rad' if angles else ''
+        yield f'    spatial beam, {curve}{twist}'
     if beam['kGAy'] is not None or beam['kGAz'] is not None:
         shear = ', '.join(f'{key} {beam[key]:.4g} N' for key in ('kGAy', 'kGAz') if beam[key])
         yield f'    the section shears: {shear}'

@@ -302,6 +302,8 @@ def _compare_inertia(document, element, link, beam):
     if off > INERTIA_TOLERANCE or (
         np.abs(link.inertial.inertia - inertia).max() > INERTIA_TOLERANCE * size
     ):
+        inertia[np.abs(inertia) < 1e-12 * size] = 0.0  # rounding errors
+        centre[np.abs(centre) < 1e-12 * beam.length] = 0.0
         x, y, z = centre
         moments = ', '.join(
             f'{name} {inertia[row]:.4g}'
