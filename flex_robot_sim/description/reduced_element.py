@@ -47,6 +47,7 @@ def read_reduced_link(
             )
     attributes = read_attributes(document, row, FLEXIBILITY['reduced'])
     model = _read_model(document, row, attributes, link)
+    count = attributes['modes'] or model.size
     end = np.array(values['end'])
     length = float(np.sqrt(end @ end))
     if length < 1e-12:
@@ -62,12 +63,14 @@ def read_reduced_link(
         'mass_per_length': model.mass / length,
         'section_inertia': np.zeros(3),
         **dict.fromkeys(('EIy', 'EIz', 'GJ', 'EA'), np.nan),
-        'coordinates': {'mode': model.size},
+        'coordinates': {'mode': count},
         'elements': 0,
         'segments': 1,
         'boundary': 'static',
         'axis': AxisCurve(np.array([np.zeros(3), end]), across),
-        'reduced': ReducedBeam(model, end, attributes['stiffness_scale']),
+        'reduced': ReducedBeam(
+            model, end, np.eye(model.size, count), attributes['stiffness_scale']
+        ),
     }
 
 
@@ -97,16 +100,14 @@ def _read_model(document, row, attributes, link) -> ReducedLink:
         raise document.error(
             row, f'the file "{name}" cannot be read', 'Check its permissions'
         ) from error
-    count = attributes['modes']
-    if count is None:
-        return model
+    count = attributes['modes'] or 1
     if count > model.size:
         raise document.error(
             row,
             f'the file "{name}" has {model.size} modes, and not {count}',
             f'Ask for at most {model.size}, or reduce the link again with more modes',
         )
-    return model.truncated(count)
+    return model
 
 
 def _find(document, row, name):

@@ -182,7 +182,8 @@ FLEXIBILITY = {
                 'count',
                 '',
                 None,
-                'number of its slowest coordinates that are used; absent: all of the file',
+                'number of coordinates, the slowest with the bodies beyond at its tip; absent: '
+                'all of the file',
                 at_least=1,
                 at_most=100,
             ),

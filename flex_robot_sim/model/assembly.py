@@ -240,7 +240,10 @@ class _Assembly:
     def _pieces(self, link, beam):
         """Beams or spatial beams of all segments of a link."""
         if beam.reduced is not None:
-            return [beam.reduced]
+            _, tip = beam.section_pose(beam.station(beam.end))
+            return [
+                beam.reduced.with_load(_end_load(self.moments_beyond[link].moved(np.eye(3), -tip)))
+            ]
         axes, _ = beam.section_pose(beam.length)
         load = _end_load(self.moments_beyond[link].moved(axes.T, -axes.T @ beam.end))
         if beam.axis is not None:

@@ -5,16 +5,18 @@ Where a beam has distances from the root, a reduced link has the numbers of its 
 the root and the station at its tip, it is drawn as a cubic line.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flex_robot_sim.elastic.beam import Load
 from flex_robot_sim.elastic.elastic_integrals import ElasticIntegrals
 from flex_robot_sim.elastic.spatial_beam import StationFields
 from flex_robot_sim.reduction.reduced_link import ReducedLink
+from flex_robot_sim.util.eigenproblem import eigh
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.read_only import make_read_only, read_only
 
@@ -23,22 +25,45 @@ _PAIRS = ((0, 1, 2, 0, 0, 1), (0, 1, 2, 1, 2, 2))  # xx, yy, zz, xy, xz, yz
 
 @dataclass(frozen=True, eq=False)
 class ReducedBeam:
-    """A reduced link with n coordinates, whose tip is one of its stations."""
+    """
+    A reduced link with n coordinates, whose tip is one of its stations.
+
+    With the matrix T `mix` (N, n), T y are the coordinates of its file, N of them.
+    """
 
     is_spatial: ClassVar[bool] = True
     is_segment: ClassVar[bool] = False
 
     link: ReducedLink
     end: np.ndarray  # (3,)  far end in the frame of the link                  [m]
+    mix: np.ndarray  # (N, n)
     stiffness_scale: float = 1.0  # factor of its stiffness
 
     def __post_init__(self) -> None:
-        make_read_only(self.end)
+        make_read_only((self.end, self.mix))
 
     @property
     def size(self) -> int:
         """Number of coordinates n."""
-        return self.link.size
+        return self.mix.shape[1]
+
+    def with_load(self, load: Load) -> 'ReducedBeam':
+        """
+        Return the link with the slowest coordinates for a load at its tip.
+
+        :param load: in the axes of the link, about the station at the tip.
+        """
+        if self.size == self.link.size:
+            return self
+        U = self.link.station_shapes[self.nearest_station(self.end)]
+        x, y, z = load.mass * load.centre
+        first = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+        inertia = np.block([[load.inertia, first], [first.T, load.mass * np.eye(3)]])
+        _, vectors = eigh(self.link.E0 + U.T @ inertia @ U, self.link.K)
+        mix = vectors[:, : -self.size - 1 : -1]
+        # a coordinate is the largest motion of the tip
+        mix = mix / np.abs(U @ mix).max(axis=0)
+        return replace(self, mix=mix)
 
     @property
     def length(self) -> float:
@@ -53,29 +78,29 @@ class ReducedBeam:
     @cached_property
     def stiffness(self) -> np.ndarray:
         """Stiffness of the coordinates (n, n)."""
-        return read_only(self.stiffness_scale * self.link.K)
+        return read_only(self.stiffness_scale * _mixed(self.link.K, self.mix, 2))
 
     @cached_property
     def cubic(self) -> np.ndarray:
         """Coefficients C of the strain energy 1/3 C e e e, (n, n, n)."""
-        return read_only(self.stiffness_scale * _padded(self.link.C, self.size, 3))
+        return read_only(self.stiffness_scale * _mixed(self.link.C, self.mix, 3))
 
     @cached_property
     def integrals(self) -> ElasticIntegrals:
         """Integrals for the dynamics."""
-        link, n = self.link, self.size
+        link, T = self.link, self.mix
         first, total = _hat(link.S0), link.mass * np.eye(3)
         return ElasticIntegrals(
             np.block([[link.J0, first], [first.T, total]]),
-            link.S1,
-            _padded(link.S2, n, 2),
-            link.J1[(slice(None), *_PAIRS)],
-            link.J2[(slice(None), slice(None), *_PAIRS)],
-            link.h0,
-            link.h1,
-            link.E0,
-            _padded(link.X.transpose(1, 2, 0), n, 2).transpose(2, 0, 1),
-            _padded(link.G.transpose(1, 2, 0), n, 2).transpose(2, 0, 1),
+            _mixed(link.S1, T, 1),
+            _mixed(link.S2, T, 2),
+            _mixed(link.J1[(slice(None), *_PAIRS)], T, 1),
+            _mixed(link.J2[(slice(None), slice(None), *_PAIRS)], T, 2),
+            _mixed(link.h0, T, 1),
+            _mixed(link.h1, T, 2),
+            _mixed(link.E0, T, 2),
+            _mixed(link.X, T, 3),
+            _mixed(link.G.transpose(1, 2, 0), T, 2).transpose(2, 0, 1),
         )
 
     @cached_property
@@ -91,12 +116,12 @@ class ReducedBeam:
 
     def station(self, x: float) -> StationFields:
         """Return the fields of the station with the number `x`."""
-        k, n = round(x), self.size
+        k = round(x)
         return StationFields(
             np.eye(3),
             self.link.station_points[k],
-            self.link.station_shapes[k].T,
-            _padded(self.link.station_second[k], n, 2),
+            _mixed(self.link.station_shapes[k].T, self.mix, 1),
+            _mixed(self.link.station_second[k], self.mix, 2),
         )
 
     @cached_property
@@ -145,7 +170,7 @@ class ReducedBeam:
     @cached_property
     def Theta(self) -> np.ndarray:
         """Rotation vectors of the stations, (k, 3, n)."""
-        return read_only(self.link.station_shapes[:, :3])
+        return read_only(self.link.station_shapes[:, :3] @ self.mix)
 
     def _cubic_line(self, x, move, slope):
         """Line with these ends (..., 3), clamped at the root, at x (k,) [m]."""
@@ -154,10 +179,12 @@ class ReducedBeam:
         return share**2 * (3.0 - 2.0 * share) * move + share**2 * (share - 1.0) * slope
 
 
-def _padded(array, size, axes):
-    """Array with zeros up to `size` on its first axes."""
-    padding = [(0, size - length) for length in array.shape[:axes]]
-    return np.pad(array, padding + [(0, 0)] * (array.ndim - axes))
+def _mixed(array, T, axes):
+    """Array by coordinates of the file, soft ones or all, for coordinates of T."""
+    for axis in range(axes):
+        array = np.moveaxis(array, axis, -1) @ T[: array.shape[axis]]
+        array = np.moveaxis(array, -1, axis)
+    return np.ascontiguousarray(array)
 
 
 def _hat(v):

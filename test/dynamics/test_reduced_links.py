@@ -150,7 +150,7 @@ def test_a_bar_of_finite_elements_swings_as_a_beam(tmp_path):
     tip = Interface('tip', np.array([1.0, 0, 0]), np.flatnonzero(x > 1 - 1e-9))
     model = reduce_mesh(mesh, Material(7e10, 0.0, 2700.0), [root, tip])
     write_reduced(tmp_path / 'arm.npz', replace(model, link='arm'))
-    (tmp_path / 'arm.urdf').write_text(bar_robot('<reduced file="arm.npz"/>'))
+    (tmp_path / 'arm.urdf').write_text(bar_robot('<reduced file="arm.npz" modes="8"/>'))
     modes = '<modes bending_y="4" bending_z="4" torsion="2"/>'
     beam = f'<rectangle width="0.03" height="0.02"/><material E="7e10" G="3.5e10"/>{modes}'
     paths, rates = [], []
