@@ -12,7 +12,7 @@ import numpy as np
 
 from flex_robot_sim.cli import common
 from flex_robot_sim.cli.terminal import show_progress
-from flex_robot_sim.description import read_description
+from flex_robot_sim.description import read_without_flexibility
 from flex_robot_sim.description.document import Document
 from flex_robot_sim.description.geometry import MATERIALS
 from flex_robot_sim.description.links import Joint, Link
@@ -133,7 +133,7 @@ def run(arguments: Namespace) -> int:
         if not file.is_file():
             raise UsageError(f'{file}: there is no such file.')
     material = None if arguments.material is None else _material(arguments.material)
-    robot = read_description(arguments.robot, xacro_arguments=xacro_arguments(arguments.xacro))
+    robot = read_without_flexibility(arguments.robot, xacro_arguments(arguments.xacro) or None)
     frame = link_frame(robot, arguments.link)
     rotation, place, unit = _pose(arguments, robot, path)
     options = Options(
@@ -311,6 +311,8 @@ def _summary(result: Reduction, output: str, stages: _Stages) -> dict[str, Any]:
         'nodes': len(result.points),
         'elements': result.elements,
         'mass': link.mass,
+        'centre': link.centre.tolist(),
+        'inertia': link.inertia.tolist(),
         'coordinates': link.size,
         'soft_coordinates': link.soft,
         'interfaces': [one.summary for one in result.interfaces],
@@ -346,3 +348,18 @@ def _as_text(summary: Mapping[str, Any]):
                 f'  {row["stage"]:29}  {row["time"]:6.1f} s, processor {row["processor"]:6.1f} s'
             )
     yield f'  memory: {summary["memory_gb"]:.1f} GB'
+    yield '  in the URDF'
+    x, y, z = summary['centre']
+    rows = summary['inertia']
+    names = (
+        ('ixx', 0, 0),
+        ('iyy', 1, 1),
+        ('izz', 2, 2),
+        ('ixy', 0, 1),
+        ('ixz', 0, 2),
+        ('iyz', 1, 2),
+    )
+    values = ' '.join(f'{name}="{rows[i][j]:.6g}"' for name, i, j in names)
+    yield f'    <inertial><origin xyz="{x:.6g} {y:.6g} {z:.6g}"/>'
+    yield f'      <mass value="{summary["mass"]:.6g}"/><inertia {values}/></inertial>'
+    yield f'    <reduced file="{summary["output"]}"/>'

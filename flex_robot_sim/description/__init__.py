@@ -65,7 +65,18 @@ def read_description(
     return with_tool(_read_source(source, xacro_arguments), tool)
 
 
-def _read_source(source, xacro_arguments):
+def read_without_flexibility(
+    source: str | Path, xacro_arguments: Mapping[str, str] | None = None
+) -> RobotDescription:
+    """
+    Read a robot as a rigid one: its `<flexibility>` may name files that do not exist yet.
+
+    Arguments and errors are those of `read_description`.
+    """
+    return _read_source(source, xacro_arguments, is_rigid=True)
+
+
+def _read_source(source, xacro_arguments, is_rigid=False):
     if not isinstance(source, (str, os.PathLike)):
         raise DescriptionError(
             f'a {type(source).__name__}',
@@ -74,7 +85,7 @@ def _read_source(source, xacro_arguments):
             'Give a path, the name of a shipped robot, or the text of a URDF',
         )
     if isinstance(source, str) and '<' in source:
-        return read_text(source)
+        return _read(_parse_text(source), is_rigid)
     if xacro_arguments is not None and not isinstance(xacro_arguments, Mapping):
         raise SettingError(
             f'xacro_arguments = {shortened(repr(xacro_arguments), 60)} must be a '
@@ -83,7 +94,7 @@ def _read_source(source, xacro_arguments):
     path = _find(source)
     document = Document(str(path), read_file(path))  # also keeps entity bombs away from xacro
     if path.suffix == '.xacro' or _has_xacro(document):
-        return _read_xacro(path, document, xacro_arguments or {})
+        return _read_xacro(path, document, xacro_arguments or {}, is_rigid)
     if xacro_arguments:
         raise DescriptionError(
             path,
@@ -91,7 +102,7 @@ def _read_source(source, xacro_arguments):
             'this is no xacro file and takes no arguments',
             f'Leave out {", ".join(xacro_arguments)}',
         )
-    return _read(document)
+    return _read(document, is_rigid)
 
 
 def read_urdf(source: str | Path) -> RobotDescription:
@@ -128,8 +139,10 @@ def with_tool(description: RobotDescription, tool: str) -> RobotDescription:
     return described
 
 
-def _read(document):
+def _read(document, is_rigid=False):
     name, links, joints, constraints, flexibility = read_robot(document)
+    if is_rigid:
+        flexibility = None
     joints = split_joints(document, flexibility, links, joints)
     check_mimics(document, joints)
     joints = with_mimics(document, joints, mimic_choice(document, flexibility))
@@ -184,7 +197,7 @@ def _find(source):
     return robots.get(path.name, path)
 
 
-def _read_xacro(path, document, arguments):
+def _read_xacro(path, document, arguments, is_rigid):
     try:
         expanded = Document(f'{path} (expanded)', xacro_file.expand(path, arguments))
     except DescriptionError as failure:
@@ -197,14 +210,14 @@ def _read_xacro(path, document, arguments):
             'Name the file .xacro, or remove it',
         )
         try:
-            return _read(document)
+            return _read(document, is_rigid)
         except DescriptionError:
             raise failure from None
     if _has_xacro(document, 'macro') and expanded.root.find('link') is None:
         raise DescriptionError(
             path, None, 'this file only defines macros', 'Give the file that uses them'
         )
-    return _read(expanded)
+    return _read(expanded, is_rigid)
 
 
 def _has_xacro(document, word=''):

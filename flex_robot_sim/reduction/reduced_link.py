@@ -92,6 +92,12 @@ class ReducedLink:
         """Centre of mass at e = 0 in the frame of the link, (3,) [m]."""
         return self.S0 / self.mass
 
+    @property
+    def inertia(self) -> np.ndarray:
+        """Inertia at e = 0 about the centre of mass, in the axes of the link, (3, 3) [kg m2]."""
+        c = self.centre
+        return self.J0 - self.mass * (c @ c * np.eye(3) - np.outer(c, c))
+
     def strain(self, point: np.ndarray, direction: np.ndarray) -> np.ndarray:
         """
         Strain by coordinate along `direction` at the nearest point of the surface, (n,) [1/m].

@@ -72,6 +72,8 @@ def test_a_mesh_becomes_a_link_and_comes_from_the_cache_again(folder, capsys):
     assert reduce('--force', '--modes', '4') == 0
     text = capsys.readouterr().out
     assert text.startswith('upper: upper.reduced.npz\n  mesh: 117 nodes, 36 elements, mass 0.648')
+    assert '<origin xyz="0.2 ' in text and f'<mass value="{MASS:.6g}"/><inertia ixx="' in text
+    assert first['inertia'][2][2] == pytest.approx(MASS * (0.4**2 + 0.03**2) / 12, rel=1e-6)
     assert '10 coordinates' in text and 'interfaces of the other kind' in text
 
 
@@ -95,6 +97,13 @@ def test_mass_of_inertial_scales_the_density(folder, capsys):
     )
     assert reduce('--modes', '2', '--mass', 'inertial', '--force', material='7e10,0,3000') == 0
     assert read_reduced('upper.reduced.npz').mass == pytest.approx(MASS, rel=1e-5)
+
+
+def test_a_robot_may_name_the_file_before_it_exists(folder):
+    text = (folder / 'arm.urdf').read_text()
+    words = '<flexibility><link name="upper" end="0.4 0 0"><reduced file="new.npz"/></link>'
+    (folder / 'arm.urdf').write_text(text.replace('</robot>', f'{words}</flexibility></robot>'))
+    assert reduce('--modes', '2', '--output', 'new.npz') == 0
 
 
 @pytest.mark.parametrize(
