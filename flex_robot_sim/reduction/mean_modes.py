@@ -11,7 +11,7 @@ from scipy import sparse
 
 from flex_robot_sim.reduction.freedoms import Mass
 from flex_robot_sim.reduction.shapes import independent
-from flex_robot_sim.reduction.supports import RigidSupport, factored
+from flex_robot_sim.reduction.supports import RigidSupport
 
 LAYERS = 3  # of elements around the interfaces
 SHIFT = 1e-3  # of the diagonal of their stiffness
@@ -29,7 +29,7 @@ def mean_eigenvalues(support: RigidSupport, mass: Mass, modes: np.ndarray) -> np
     rows = _rows_around(support, mass)
     local = stiffness[rows][:, rows]
     # regular also where all nodes are near an interface
-    local = factored((local + SHIFT * sparse.diags(local.diagonal())).tocsc())
+    local = support.factored((local + SHIFT * sparse.diags(local.diagonal())).tocsc(), rows)
     held, rigid = support.loads(support.root), support.freedoms.motions(support.root.origin)
 
     def without_root(u):

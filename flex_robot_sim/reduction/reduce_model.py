@@ -11,6 +11,7 @@ from flex_robot_sim.reduction.elasticity import Material, Mesh, assemble
 from flex_robot_sim.reduction.freedoms import Freedoms, Mass, freedoms_of
 from flex_robot_sim.reduction.integrals import mass_integrals
 from flex_robot_sim.reduction.mean_modes import mean_eigenvalues
+from flex_robot_sim.reduction.ordering import elimination_ranks
 from flex_robot_sim.reduction.reduced_link import ReducedLink
 from flex_robot_sim.reduction.second_order import SecondOrder, second_order
 from flex_robot_sim.reduction.shapes import hertz, make_shapes, mesh_modes
@@ -73,7 +74,8 @@ def reduce_model(
     freedoms, stiffness, mass = model.freedoms, model.stiffness, model.mass
     report('factors')
     root, moving, stations = group_joints(interfaces)
-    support = SUPPORTS[kind](freedoms, stiffness, root, moving)
+    ranks = None if model.mesh is None else elimination_ranks(model.mesh)
+    support = SUPPORTS[kind](freedoms, stiffness, root, moving, ranks)
     report('shapes')
     shapes = make_shapes(support, mass, modes)
     report('terms of second order')
@@ -97,7 +99,8 @@ def reduce_model(
         values = mean_eigenvalues(support, mass, shapes.modes[:, :COMPARED])
     else:
         del support
-        values, _ = mesh_modes(RigidSupport(freedoms, stiffness, root, moving), mass, COMPARED)
+        rigid = RigidSupport(freedoms, stiffness, root, moving, ranks)
+        values, _ = mesh_modes(rigid, mass, COMPARED)
     return ReducedLink(
         link=source.link,
         source=source.name,

@@ -83,7 +83,9 @@ class Support:
         stiffness: sparse.csr_matrix,
         root: Interface,
         stations: list[Interface],
+        ranks: np.ndarray | None = None,
     ) -> None:
+        """:param ranks: places of the nodes in the order of elimination, (N,); None: unknown."""
         for interface in (root, *stations):
             check_interface(freedoms, interface)
         self.freedoms, self.stiffness, self.root, self.stations = (
@@ -92,7 +94,15 @@ class Support:
             root,
             stations,
         )
-        self.size = freedoms.size
+        self.size, self.ranks = freedoms.size, ranks
+
+    def factored(self, matrix: sparse.csc_matrix, rows: np.ndarray) -> 'Factor':
+        """Return the factors of a matrix; rows: degrees of freedom of its last rows."""
+        ranks = None
+        if self.ranks is not None:  # rows of interfaces come first, and are eliminated last
+            ranks = np.full(matrix.shape[0], len(self.ranks))
+            ranks[matrix.shape[0] - len(rows) :] = self.ranks[self.freedoms.node[rows]]
+        return Factor(matrix, ranks)
 
     def loads(self, interface: Interface) -> np.ndarray:
         """Forces of unit wrenches on an interface, B of (1), (d, 6)."""
@@ -112,12 +122,12 @@ class RigidSupport(Support):
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
-        self.transformation = self._transformation()
+        self.transformation, free = self._transformation()
         T = self.transformation
-        self._factor = factored((T.T @ self.stiffness @ T).tocsc())
+        self._factor = self.factored((T.T @ self.stiffness @ T).tocsc(), free)
 
     def _transformation(self):
-        """Sparse matrix from motions of stations and free degrees of freedom to all of them."""
+        """Sparse matrix from motions of stations and free values to all of them; the free ones."""
         is_free = np.ones(self.size, bool)
         is_free[self.freedoms.rows(self.root.nodes)] = False
         columns = []
@@ -127,13 +137,14 @@ class RigidSupport(Support):
             motion = sparse.lil_matrix((self.size, 6))
             motion[rows] = self.freedoms.motions(station.origin, rows)
             columns.append(motion.tocsr())
-        columns.append(sparse.identity(self.size, format='csc')[:, np.flatnonzero(is_free)])
-        return sparse.hstack(columns, format='csr')
+        free = np.flatnonzero(is_free)
+        columns.append(sparse.identity(self.size, format='csc')[:, free])
+        return sparse.hstack(columns, format='csr'), free
 
     def solve(self, forces: np.ndarray) -> np.ndarray:
         """Values (d, k) under forces (d, k), with the root held."""
         T = self.transformation
-        return T @ self._factor.solve(np.ascontiguousarray(T.T @ forces))
+        return T @ self._factor.solve(T.T @ forces)
 
 
 class MeanSupport(Support):
@@ -148,7 +159,8 @@ class MeanSupport(Support):
         is_free = np.ones(self.size, bool)
         is_free[rows[order[:6]]] = False
         self._free = np.flatnonzero(is_free)
-        self._factor = factored(self.stiffness[self._free][:, self._free].tocsc())
+        matrix = self.stiffness[self._free][:, self._free].tocsc()
+        self._factor = self.factored(matrix, self._free)
         self._all = self.freedoms.motions(self.root.origin)
         self._held = self.loads(self.root)
 
@@ -160,24 +172,38 @@ class MeanSupport(Support):
         return values - self._all @ (self._held.T @ values)
 
 
-def factored(matrix: sparse.csc_matrix) -> Any:
-    """Return the factors of a positive definite matrix; ReductionError if it is singular."""
-    try:
-        return splu(
-            matrix,
-            permc_spec='MMD_AT_PLUS_A',
-            diag_pivot_thresh=0.0,
-            options={'SymmetricMode': True},
-        )
-    except RuntimeError as error:
-        raise ReductionError(
-            'the stiffness of the mesh is singular: a part can move without deformation. Connect '
-            'all parts to the root interface'
-        ) from error
-    except MemoryError as error:
-        raise ReductionError(
-            'the mesh is too large for the memory of this computer. Choose a larger --mesh'
-        ) from error
+class Factor:
+    """Factors of a positive definite matrix; ReductionError if it is singular or too large."""
+
+    def __init__(self, matrix: sparse.csc_matrix, ranks: np.ndarray | None) -> None:
+        """:param ranks: of the rows in the order of elimination; None: by minimum degree."""
+        self._order = None if ranks is None else np.argsort(ranks, kind='stable')
+        if self._order is not None:
+            matrix = matrix[self._order][:, self._order].tocsc()
+        try:
+            self._factors = splu(
+                matrix,
+                permc_spec='MMD_AT_PLUS_A' if ranks is None else 'NATURAL',
+                diag_pivot_thresh=0.0,
+                options={'SymmetricMode': True},
+            )
+        except RuntimeError as error:
+            raise ReductionError(
+                'the stiffness of the mesh is singular: a part can move without deformation. '
+                'Connect all parts to the root interface'
+            ) from error
+        except MemoryError as error:
+            raise ReductionError(
+                'the mesh is too large for the memory of this computer. Choose a larger --mesh'
+            ) from error
+
+    def solve(self, forces: np.ndarray) -> np.ndarray:
+        """Solution for right-hand sides (rows, k)."""
+        if self._order is None:
+            return self._factors.solve(np.ascontiguousarray(forces))
+        values = np.empty_like(forces)
+        values[self._order] = self._factors.solve(forces[self._order])
+        return values
 
 
 SUPPORTS = {'rigid': RigidSupport, 'mean': MeanSupport}

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from box_meshes import box_mesh
+from scipy.sparse.linalg import splu
 from scipy.spatial.transform import Rotation
 
 from flex_robot_sim.elastic.eigenmodes import bending_roots
@@ -17,6 +18,7 @@ from flex_robot_sim.reduction.elasticity import (
 )
 from flex_robot_sim.reduction.freedoms import Mass, freedoms_of
 from flex_robot_sim.reduction.mean_modes import mean_eigenvalues
+from flex_robot_sim.reduction.ordering import elimination_ranks
 from flex_robot_sim.reduction.reduce_model import model_of, reduce_model
 from flex_robot_sim.reduction.second_order import second_order, second_order_forces
 from flex_robot_sim.reduction.shapes import make_shapes, mesh_modes
@@ -372,3 +374,23 @@ def test_modes_that_the_interfaces_measure_are_chosen():
     # some slow modes are those of the fin alone; those of the bar are exact
     found = np.abs(link.frequencies[:, None] / slow - 1).min(axis=0) < 1e-6
     assert found.sum() >= 2
+
+
+def test_the_order_of_elimination_has_small_factors_and_the_same_solution():
+    block = box_mesh((0.1, 0.1, 0.1), (5, 5, 5))
+    ranks = elimination_ranks(block)
+    assert np.array_equal(np.sort(ranks), np.arange(len(block.nodes)))
+    K, _ = assemble(block, MATERIAL)
+    root, tip = ends(block, 0.1)
+    plain = RigidSupport(freedoms_of(block.nodes), K, root, [tip])
+    ordered = RigidSupport(freedoms_of(block.nodes), K, root, [tip], ranks)
+    u, v = plain.solve(plain.loads(tip)), ordered.solve(plain.loads(tip))
+    np.testing.assert_allclose(u, v, atol=1e-9 * np.abs(u).max())
+    free = np.flatnonzero(np.repeat(block.nodes[:, 0] > 1e-9, 3))
+    order = free[np.argsort(np.repeat(ranks, 3)[free], kind='stable')]
+    sizes = []
+    for rows in (free, order):
+        matrix = K[rows][:, rows].tocsc()
+        options = {'permc_spec': 'NATURAL', 'diag_pivot_thresh': 0.0}
+        sizes.append(splu(matrix, options={'SymmetricMode': True}, **options).nnz)
+    assert sizes[1] < 0.6 * sizes[0]
