@@ -35,6 +35,7 @@ from flex_robot_sim.util.exceptions import UsageError, plain
 from flex_robot_sim.util.xacro_arguments import xacro_arguments
 
 SHOWN = 6  # frequencies
+MAX_MODES = 100
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -127,14 +128,16 @@ def run(arguments: Namespace) -> int:
     common.expect_drawable(arguments.picture)
     for option in ('mesh', 'radius', 'depth'):
         common.expect_within(f'--{option}', getattr(arguments, option))
-    if arguments.modes < 1:
-        raise UsageError('--modes must be above 0.')
+    if not 0 <= arguments.modes <= MAX_MODES:
+        raise UsageError(f'--modes must be between 0 and {MAX_MODES}.')
     for file in (path, *paths):
         if not file.is_file():
             raise UsageError(f'{file}: there is no such file.')
     material = None if arguments.material is None else _material(arguments.material)
     robot = read_without_flexibility(arguments.robot, xacro_arguments(arguments.xacro) or None)
     frame = link_frame(robot, arguments.link)
+    if arguments.modes == 0 and len(frame.joints) == 1:
+        raise UsageError(f'link "{plain(frame.name)}" has no child joint: choose --modes above 0.')
     rotation, place, unit = _pose(arguments, robot, path)
     options = Options(
         modes=arguments.modes,

@@ -3,7 +3,7 @@ Order of elimination of the nodes of a mesh, in which the factors of its stiffne
 
 Nested dissection (George, SIAM J. Numer. Anal. 10 (1973) 345): the elements are halved again and
 again, and the nodes that both halves share are eliminated after those of the halves. A block of
-20,000 nodes is factored in a third of the time that minimum degree takes, a tube in the same time.
+20,000 nodes is factored in a third of the time that minimum degree takes, a tube in two thirds.
 """
 
 import numpy as np

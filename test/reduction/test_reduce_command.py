@@ -116,7 +116,8 @@ def test_a_robot_may_name_the_file_before_it_exists(folder):
         ([], {'material': '7e10,0,9000'}, 'is 3.33 times that of <inertial>, 0.648 kg: the file'),
         (['--unit', 'mm', '--pose=0,0,0,0,0,0'], {}, 'the mesh measures 0.0004016 m, and the'),
         (['--pose', '1,2'], {}, '--pose needs six numbers'),
-        (['--modes', '0'], {}, '--modes must be above 0.'),
+        (['--modes', '-1'], {}, '--modes must be between 0 and 100.'),
+        (['--modes', '0'], {'link': 'tool'}, 'link "tool" has no child joint'),
         (['--radius', '0.001'], {}, 'interface "shoulder": its nodes (1) lie on one line'),
         (['--mesh', '-1'], {}, '--mesh must be above 0'),
         (['--output', 'nowhere/link.npz'], {}, 'nowhere/link.npz: cannot be written'),
@@ -144,12 +145,12 @@ def test_a_mesh_of_triangles_is_refused(folder, capsys):
 
 def test_the_cache_keeps_a_limited_number_of_files(folder, monkeypatch):
     monkeypatch.setattr(result_cache, 'MAX_FILES', 3)
-    for modes in '123':
+    for modes in '012':
         assert reduce('--modes', modes, '--force') == 0
     assert len(list(result_cache.cache_folder().iterdir())) == 3
     for path in result_cache.cache_folder().iterdir():
         path.write_bytes(b'damaged')
-    assert reduce('--modes', '3', '--force') == 0
+    assert reduce('--modes', '2', '--force') == 0
 
 
 def test_matrices_need_their_nodes_and_are_reduced(folder, capsys, mesh):

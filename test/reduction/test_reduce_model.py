@@ -19,7 +19,7 @@ from flex_robot_sim.reduction.elasticity import (
 from flex_robot_sim.reduction.freedoms import Mass, freedoms_of
 from flex_robot_sim.reduction.mean_modes import mean_eigenvalues
 from flex_robot_sim.reduction.ordering import elimination_ranks
-from flex_robot_sim.reduction.reduce_model import model_of, reduce_model
+from flex_robot_sim.reduction.reduce_mesh import reduce_mesh
 from flex_robot_sim.reduction.second_order import second_order, second_order_forces
 from flex_robot_sim.reduction.shapes import make_shapes, mesh_modes
 from flex_robot_sim.reduction.supports import (
@@ -50,7 +50,7 @@ def bar():
 @pytest.fixture(scope='module')
 def link(bar):
     root, tip = ends(bar)
-    return reduce_model(model_of(bar, MATERIAL), [root, tip])
+    return reduce_mesh(bar, MATERIAL, [root, tip])
 
 
 def bending_frequencies(height, count):
@@ -208,7 +208,7 @@ def test_energy_to_third_order_is_that_of_the_mesh(curved):
 def test_a_rigid_tip_stays_rigid_to_second_order(curved):
     mesh, material = curved
     root, tip = ends(mesh, 0.4)
-    link = reduce_model(model_of(mesh, material), [root, tip])
+    link = reduce_mesh(mesh, material, [root, tip])
     K, mass = assemble(mesh, material)
     support = RigidSupport(freedoms_of(mesh.nodes), K, root, [tip])
     shapes = make_shapes(support, Mass(mass), 6)
@@ -228,7 +228,7 @@ def test_integrals_are_sums_over_points(curved):
     """Momenta of the deformed link, from points inside the elements."""
     mesh, material = curved
     root, tip = ends(mesh, 0.4)
-    link = reduce_model(model_of(mesh, material), [root, tip])
+    link = reduce_mesh(mesh, material, [root, tip])
     K, mass = assemble(mesh, material)
     support = RigidSupport(freedoms_of(mesh.nodes), K, root, [tip])
     shapes = make_shapes(support, Mass(mass), 6)
@@ -307,10 +307,10 @@ def test_a_hole_and_interfaces_on_a_line_are_refused(bar):
         np.vstack([bar.elements, separate.elements + len(bar.nodes)]),
     )
     with pytest.raises(ReductionError, match='the mesh has 2 pieces that are not connected'):
-        reduce_model(model_of(both, MATERIAL), [root, tip])
+        reduce_mesh(both, MATERIAL, [root, tip])
     line = root._replace(nodes=root.nodes[np.abs(bar.nodes[root.nodes, 1]) < 1e-9])
     with pytest.raises(ReductionError, match=r'"root": its nodes \(3\) lie on one line'):
-        reduce_model(model_of(bar, MATERIAL), [line, tip])
+        reduce_mesh(bar, MATERIAL, [line, tip])
 
 
 def test_joints_that_hold_the_same_nodes_move_together(bar):
@@ -319,7 +319,7 @@ def test_joints_that_hold_the_same_nodes_move_together(bar):
     place = np.array([LENGTH, 0.1, -0.05])
     camera = tip._replace(name='camera', origin=place)
     base = root._replace(name='base', origin=np.array([0.0, 0.2, 0.0]))
-    link = reduce_model(model_of(bar, MATERIAL), [root, tip, camera, base])
+    link = reduce_mesh(bar, MATERIAL, [root, tip, camera, base])
     assert link.station_names == ('tip', 'camera', 'base')
     assert not link.station_shapes[2].any() and not link.station_second[2].any()
     direction, s = np.random.default_rng(5).standard_normal(link.soft), link.soft
@@ -346,13 +346,13 @@ def test_a_hinge_in_the_mesh_is_a_mechanism(bar):
     hinged = Mesh(nodes[first], same.ravel()[elements])
     root, tip = ends(hinged, LENGTH + 0.4)
     with pytest.raises(ReductionError, match='is a mechanism|a part can move without deformation'):
-        reduce_model(model_of(hinged, MATERIAL), [root, tip])
+        reduce_mesh(hinged, MATERIAL, [root, tip])
 
 
 def test_stretch_is_no_soft_coordinate():
     """A short bar: stretch and torsion are among the first modes."""
     short = box_mesh((0.1, 0.03, 0.02), (4, 1, 1), (0.0, -0.015, -0.01))
-    link = reduce_model(model_of(short, MATERIAL), ends(short, 0.1), modes=8)
+    link = reduce_mesh(short, MATERIAL, ends(short, 0.1), modes=8)
     [U] = link.station_shapes
     stretch = [k for k in range(link.size) if abs(U[3, k]) > 0.9]
     assert stretch and min(stretch) >= link.soft >= 2
@@ -369,7 +369,7 @@ def test_modes_that_the_interfaces_measure_are_chosen():
     _, first, same = np.unique(nodes.round(9), axis=0, return_index=True, return_inverse=True)
     elements = np.vstack([bar.elements, fin.elements + len(bar.nodes)])
     mesh = Mesh(nodes[first], same.ravel()[elements])
-    link = reduce_model(model_of(mesh, MATERIAL), ends(mesh, 0.2), modes=4)
+    link = reduce_mesh(mesh, MATERIAL, ends(mesh, 0.2), modes=4)
     slow = link.mesh_frequencies[:6]
     # some slow modes are those of the fin alone; those of the bar are exact
     found = np.abs(link.frequencies[:, None] / slow - 1).min(axis=0) < 1e-6
