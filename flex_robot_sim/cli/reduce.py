@@ -36,6 +36,7 @@ from flex_robot_sim.util.xacro_arguments import xacro_arguments
 
 SHOWN = 6  # frequencies
 MAX_MODES = 100
+NOISE = 1e-7  # of places and inertia, over the largest component
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -314,8 +315,8 @@ def _summary(result: Reduction, output: str, stages: _Stages) -> dict[str, Any]:
         'nodes': len(result.points),
         'elements': result.elements,
         'mass': link.mass,
-        'centre': link.centre.tolist(),
-        'inertia': link.inertia.tolist(),
+        'centre': _without_noise(link.centre),
+        'inertia': _without_noise(link.inertia),
         'coordinates': link.size,
         'soft_coordinates': link.soft,
         'interfaces': [one.summary for one in result.interfaces],
@@ -325,6 +326,12 @@ def _summary(result: Reduction, output: str, stages: _Stages) -> dict[str, Any]:
         'stages': stages.rows,
         'memory_gb': memory_gb(),
     }
+
+
+def _without_noise(values: np.ndarray) -> list:
+    """Return numbers as lists, with zeros in place of rounding errors."""
+    is_noise = np.abs(values) < NOISE * np.abs(values).max()
+    return np.where(is_noise, 0.0, values).tolist()
 
 
 def _as_text(summary: Mapping[str, Any]):
