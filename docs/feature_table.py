@@ -68,7 +68,11 @@ KINDS: dict[str, Callable[[], frs.ArmBuilder]] = {
         gear={'stiffness': 900.0, 'gear_ratio': 50, 'rotor_inertia': 1e-5}
     ),
     'dry friction': lambda: _tree(joint={'coulomb_friction': 0.1, 'static_friction': 0.2}),
+    'mimic joint': lambda: _tree().add_mimic('wrist', leader='shoulder', multiplier=-1.0),
     'row: closed loop': lambda: _loop('revolute', parent_axis='y', child_axis='y'),
+    'row: compliance': lambda: _loop(
+        'revolute', parent_axis='y', child_axis='y', stiffness=1e4, damping=9.0
+    ),
     'row: distance': lambda: _loop('distance', child_xyz=(0.2, 0, 0.4), length=0.1),
 }
 

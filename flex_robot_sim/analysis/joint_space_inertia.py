@@ -65,7 +65,7 @@ def default_range(arm: ArmModel) -> np.ndarray:
 
 def rigid_inertia(arm: ArmModel, position: np.ndarray) -> np.ndarray:
     """Return the inertia (joints, joints) of the rigid arm in a pose [kg m2, kg m, kg]."""
-    if arm.closed_loops:
+    if arm.closed_loops or not arm.actuated.all():
         q = rigid_coordinates(arm, position)
         moves = rigid_moves(arm, q)
         return moves.T @ mass_matrix(arm.arrays, q) @ moves
@@ -94,9 +94,9 @@ def rigid_moves(arm: ArmModel, q: np.ndarray | None = None) -> np.ndarray:
     In closed loops, passive joints and links follow the drives with the least strain, and then
     with the least motion where nothing holds them.
 
-    :param q: coordinates (n,) of a closed loop; a tree needs none.
+    :param q: coordinates (n,) of a closed loop, or of a tree whose passive joints follow.
     """
-    if arm.closed_loops:
+    if arm.closed_loops or (q is not None and not arm.actuated.all()):
         assert q is not None
         return motion_by_drives(arm, q, spring_stiffness(arm, q))
     columns = np.zeros((arm.size, len(arm.joint_names)))

@@ -44,7 +44,7 @@ class SampledPose:
         M, D = mass_matrix(arm.arrays, q), spring_matrices(arm.arrays)[1]
         joints = slice(drives.size)
         motor_rows, joint_rows = np.eye(arm.size)[drives], np.eye(arm.size)[joints]
-        if arm.closed_loops:
+        if arm.closed_loops or not arm.actuated.all():
             K = K - constraint_stiffness(arm, q, gravity_forces(arm, q)[1])
             W = gaps_and_jacobian(arm, q)[1]
             N = null_space_basis(arm, W, np.arange(arm.size)).N

@@ -180,7 +180,7 @@ def pose_model(
     matrices = mass_matrix(arm.arrays, q), spring_matrices(arm.arrays)[1], K
     gauges, coordinates = flex_sensors(arm).matrix, np.arange(arm.size)
     inputs, outputs = N[drives], N[encoders]
-    if arm.closed_loops:
+    if arm.closed_loops or not arm.actuated.all():
         a, _, force = loop_accelerations(arm, loads, q, zero, rest.effort, drives[:0])
         basis = independent_basis(arm, gaps_and_jacobian(arm, q)[1], np.arange(arm.size))
         small = small_motions(arm, (q, zero, 0.0 * a), force, basis, matrices)

@@ -74,3 +74,15 @@ def test_the_rod_comes_to_rest_at_its_equilibrium():
     ends = [frs.equilibrium(arm, [0.7 + s * step, 0.0, 0.0]).q for s in (1, -1)]
     turn = 1.0 + (ends[0][2] - ends[1][2]) / (2 * step)
     assert J[:3] == pytest.approx(np.array([[0, 0, 0], [turn, 0, 0], [0, 0, 0]]), abs=1e-6)
+
+
+def test_gains_are_designed_for_the_motors_while_the_rod_swings():
+    arm = hanging('spring_stiffness="1" viscous_friction="3"')
+    servo = frs.control.design_servo(arm)
+    assert (servo.stiffness[1:] == 0.0).all() and (servo.damping[1:] == 0.0).all()
+    target = [0.5, 0.0, 0.0, 0.0]
+    rest, simulation = frs.equilibrium(arm, target, gains=servo.gains), frs.Simulation(arm)
+    simulation.hold(target, *servo.gains)
+    simulation.advance_to(15.0)
+    assert simulation.q == pytest.approx(rest.q, abs=1e-5)
+    assert (frs.feedback.Lqr(arm, target).poles.real < 0.0).all()
