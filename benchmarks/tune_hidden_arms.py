@@ -18,6 +18,7 @@ import numpy as np
 
 from flex_robot_sim.shaping.tuning.tune_plan import PERIOD_S, TuneSettings, make_plan
 from flex_robot_sim.shaping.tuning.tune_session import TuneSession
+from flex_robot_sim.util.exceptions import UsageError
 from flex_robot_sim.util.share import share_folder
 
 CHECKS = 8  # poses that were not measured
@@ -170,14 +171,19 @@ def tune_hidden_arms(quick=False):
     except ImportError as error:
         return {'reason': str(error)}
     names = ['ur5'] if quick else [*CASES]
-    runs = {
-        f'{name} {seed}': found
-        for name in names
-        for seed in range(1 if quick else 2)
-        if (found := tuned(name, seed, checks=4 if quick else CHECKS)) is not None
-    }
+    runs, refused = {}, {}
+    for name in names:
+        for seed in range(1 if quick else 2):
+            try:
+                found = tuned(name, seed, checks=4 if quick else CHECKS)
+            except UsageError as error:  # the command says what to measure, too
+                refused[f'{name} {seed}'] = str(error)
+                continue
+            if found is not None:
+                runs[f'{name} {seed}'] = found
     return {
         'arms': runs,
+        'refused': refused,
         'frequency_error': max(found['frequency_error'] for found in runs.values()),
         'left_median': float(np.median([found['left_median'] for found in runs.values()])),
         'left': max(found['left'] for found in runs.values()),
@@ -189,6 +195,8 @@ def as_lines(found):
     if 'reason' in found:
         yield 'arms tuned by logs', f'not measured: {found["reason"]}'
         return
+    for name, line in found['refused'].items():
+        yield f'not tuned: {name}', line
     for name, one in found['arms'].items():
         yield (
             f'tuned by {one["poses"]} logs: {name}',
