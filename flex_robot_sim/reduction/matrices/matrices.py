@@ -1,5 +1,7 @@
 """Stiffness and mass of a model of another program, with the names of its degrees of freedom."""
 
+import warnings
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -44,13 +46,26 @@ def number_lines(path: Path, content: bytes, columns: int) -> np.ndarray:
     """Return lines of numbers, (k, columns); ReductionError with the first wrong one."""
     lines = [
         line
-        for line in content.decode('ascii', 'replace').replace(',', ' ').splitlines()
-        if line.strip() and not line.lstrip().startswith('*')
+        for line in content.replace(b',', b' ').splitlines()
+        if line.strip() and not line.lstrip().startswith(b'*')
     ]
-    try:
-        return np.array(' '.join(lines).split(), float).reshape(len(lines), columns)
-    except ValueError:
-        wrong = [line for line in lines if len(line.split()) != columns] or ['no number']
+    table = np.empty(0)
+    # `float` of each word would take ten times the memory; older versions of NumPy warn where newer
+    # ones raise an error
+    with warnings.catch_warnings(), suppress(ValueError):
+        warnings.simplefilter('ignore')
+        table = np.fromstring(b'\n'.join(lines).decode('ascii', 'replace'), sep=' ')
+    if not lines or table.size != columns * len(lines):
+        wrong = [line for line in lines if not _are_numbers(line, columns)] or [b'no number']
+        text = wrong[0][:60].decode('ascii', 'replace')
         raise ReductionError(
-            f'{path}: lines of {columns} numbers are due, not "{wrong[0][:60]}". Export it again'
-        ) from None
+            f'{path}: lines of {columns} numbers are due, not "{text}". Export it again'
+        )
+    return table.reshape(len(lines), columns)
+
+
+def _are_numbers(line, columns):
+    try:
+        return len([float(word) for word in line.split()]) == columns
+    except ValueError:
+        return False
