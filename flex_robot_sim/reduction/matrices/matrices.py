@@ -50,7 +50,7 @@ def number_lines(path: Path, content: bytes, columns: int) -> np.ndarray:
         if line.strip() and not line.lstrip().startswith(b'*')
     ]
     table = np.empty(0)
-    # `float` of each word would take ten times the memory; older versions of NumPy warn where newer
+    # `float` of each word would take ten times the memory; old versions of NumPy warn where new
     # ones raise an error
     with warnings.catch_warnings(), suppress(ValueError):
         warnings.simplefilter('ignore')
