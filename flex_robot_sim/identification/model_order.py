@@ -99,7 +99,7 @@ def _weighted(fit, values):
     return J, (values * root).ravel()
 
 
-def remaining_cost(fit, residuals):
+def remaining_cost(fit: Fit, residuals: np.ndarray) -> float:
     """Return the sum of squares after one least squares step."""
     J, r = _weighted(fit, residuals)
     # rcond excludes unknowns without effect

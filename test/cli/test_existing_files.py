@@ -26,6 +26,7 @@ COMMAND_LINES = {
     ('demo', '--record'): 'demo --record {}.mcap',
     ('rig calibrate', '--output'): 'rig calibrate /dev/null --output {}.yaml',
     ('rig calibrate', '--log'): 'rig calibrate /dev/null --output new.yaml --log {}.mcap',
+    ('reduce', '--output'): 'reduce part.step --robot arm.urdf --link arm --output {}.npz',
     ('rig compare', '--plot'): 'rig compare log.csv --plot {}.png',
 }
 # files that these commands name, folders that they fill or continue, and pages that they amend
