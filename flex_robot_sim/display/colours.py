@@ -9,6 +9,7 @@ image processing, 2020), and given in sRGB.
 
 import numpy as np
 
+ROD_COLOUR = 0.49, 0.52, 0.56  # of a distance constraint, in sRGB
 _ANCHORS = ((0.93, 0.02, 250.0), (0.74, 0.15, 65.0), (0.52, 0.19, 28.0))  # L, chroma, hue [deg]
 
 _TO_LMS = np.array(

@@ -1,5 +1,7 @@
 """
-Display of an arm in rviz: joints of the display description, bent links, path of the tool.
+Display of an arm in rviz: joints of the display description, bent links, rods, path of the tool.
+
+A `distance` constraint is a rod without a link: a line between its ends.
 
 `show` stores a copy of the state and returns at once. A timer of the node makes the messages,
 which takes longer than a period of the simulation.
@@ -15,6 +17,7 @@ from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
 from flex_robot_sim.display.bending import BendingShape
+from flex_robot_sim.display.colours import ROD_COLOUR
 from flex_robot_sim.display.display_joints import DisplayJoints
 from flex_robot_sim.display.extent import reach
 from flex_robot_sim.display.posture import Posture
@@ -30,6 +33,7 @@ SHAPES = {'box': Marker.CUBE, 'cylinder': Marker.CYLINDER}
 MAX_PATH_POINTS = 500  # of the tool path
 PATH_SPACING_RATIO, PATH_WIDTH_RATIO = 2e-3, 3e-3  # relative to the reach of the arm
 PATH_COLOUR = (0.20, 0.60, 0.86, 0.9)
+ROD_WIDTH_RATIO = 8e-3  # relative to the reach of the arm
 CLEAN_UP_TIME_S = 1.0  # duration of the deletion of markers of other publishers
 
 
@@ -44,6 +48,9 @@ class DisplayOutputs:
         self._state: tuple[int, np.ndarray, int] | None = None  # stamp, coordinates, epoch
         self._base = arm.description.links[0].name
         self._joints = DisplayJoints(arm)
+        self._rods = [
+            loop for loop in arm.closed_loops.values() if loop.constraint.kind == 'distance'
+        ]
         self._joint_states = JointStateBuffer(self._joints.names, ('position',))
         self._reach, self._posture = reach(arm.description), Posture(arm)
         self._path = ToolPath(MAX_PATH_POINTS, PATH_SPACING_RATIO * self._reach)
@@ -72,11 +79,17 @@ class DisplayOutputs:
         self._markers = self._new_markers()
 
     def _new_markers(self):
-        """Return a marker that deletes all others, one marker per piece, and one for the path."""
+        """Return a marker that deletes all others, then those of pieces, rods and the path."""
         markers = []
         for link in self._shape.links:
             for k in range(link.pieces.stop - link.pieces.start):
                 markers.append(self._marker(link.link, k, SHAPES[link.shape], link.link))
+        for loop in self._rods:
+            rod = self._marker(loop.constraint.name, 0, Marker.LINE_STRIP, loop.constraint.parent)
+            rod.scale.x = ROD_WIDTH_RATIO * self._reach
+            rod.color = ColorRGBA(**dict(zip('rgba', (*ROD_COLOUR, 1.0))))
+            rod.pose.orientation.w = 1.0
+            markers.append(rod)
         path = self._marker('tool path', 0, Marker.LINE_STRIP, self._base)
         path.scale.x = PATH_WIDTH_RATIO * self._reach
         path.color = ColorRGBA(**dict(zip('rgba', PATH_COLOUR)))
@@ -121,6 +134,7 @@ class DisplayOutputs:
     def _fill_markers(self, stamp, q):
         bent = self._shape.bent(q, in_links=True)
         delete_all, *pieces, path = self._markers
+        pieces, rods = pieces[: len(bent.position)], pieces[len(bent.position) :]
         rows = zip(
             pieces, bent.position, bent.orientation.tolist(), bent.scale, bent.rgba.tolist()
         )
@@ -131,7 +145,11 @@ class DisplayOutputs:
             orientation.x, orientation.y, orientation.z, orientation.w = quaternion
             set_vector(marker.scale, scale)
             colour.r, colour.g, colour.b, colour.a = rgba
-        for marker in (delete_all, path):
+        for marker, loop in zip(rods, self._rods):
+            R, p = self._posture.frame(self._arm.frames[loop.constraint.parent])
+            ends = [R.T @ (self._posture.frame(end)[1] - p) for end in (loop.parent, loop.child)]
+            marker.points = [Point(x=x, y=y, z=z) for x, y, z in np.array(ends).tolist()]
+        for marker in (delete_all, *rods, path):
             set_stamp(marker.header.stamp, stamp)
         points = self._path.points.tolist()
         # some versions of rviz report an error for a line of one point

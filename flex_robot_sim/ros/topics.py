@@ -311,7 +311,7 @@ BENDING_MARKERS = Topic(
         PublishingNode(
             'dynamics',
             'display_rate',
-            'deformed links, coloured by surface strain, each in its own frame; path '
+            'deformed links, coloured by surface strain, each in its own frame; rods; path '
             'of the tool in the base frame since the last reset',
         ),
         PublishingNode(

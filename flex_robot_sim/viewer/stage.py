@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flex_robot_sim.display.bending import FULL_COLOUR_DEFLECTION
-from flex_robot_sim.display.colours import colour_ramp
+from flex_robot_sim.display.colours import ROD_COLOUR, colour_ramp
 from flex_robot_sim.display.extent import middle, reach
 from flex_robot_sim.display.rviz_layout import GRID_CELL, round_length
 from flex_robot_sim.display.tool_path import ToolPath
@@ -24,7 +24,6 @@ CAMERA_DISTANCE = 2.0  # in reaches
 CAMERA_DIRECTION = np.array([0.9, -1.0, 0.55])
 TRACE_POINTS, TRACE_SPACING = 300, 4e-3  # of the tip; spacing in reaches
 TRACE_COLOUR, GRAVITY_COLOUR = (0.20, 0.60, 0.86), (0.45, 0.35, 0.75)
-ROD_COLOUR = (0.49, 0.52, 0.56)
 MAX_SCALE = 50  # of deflections
 
 

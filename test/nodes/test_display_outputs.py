@@ -158,3 +158,21 @@ def test_joints_of_the_picture_have_the_stamp_of_the_state():
     assert all(
         marker.header.stamp == state.header.stamp for marker in picture.bending.message.markers
     )
+
+
+@pytest.mark.parametrize('name', ['delta', 'two_link'])
+def test_each_distance_is_a_line_between_its_links(name):
+    picture = Picture(name)
+    simulation = frs.Simulation(picture.arm)
+    markers = picture.show(simulation.q)
+    lines = {one.ns: one for one in markers if one.type == Marker.LINE_STRIP}
+    del lines['tool path']
+    constraints = picture.arm.description.constraints
+    assert [*lines] == [one.name for one in constraints]
+    for one in constraints:
+        T, marker = simulation.pose(one.parent), lines[one.name]
+        assert marker.header.frame_id == one.parent and marker.frame_locked
+        ends = [T @ (point.x, point.y, point.z, 1.0) for point in marker.points]
+        child = simulation.pose(one.child) @ (*one.child_position, 1.0)
+        assert ends[0] == pytest.approx(T @ (*one.parent_position, 1.0), abs=1e-12)
+        assert ends[1] == pytest.approx(child, abs=1e-12)
