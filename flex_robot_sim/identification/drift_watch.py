@@ -73,7 +73,8 @@ class DriftWatch:
         self.stops: deque[ObservedStop] = deque(maxlen=max(50, self.settings.drift_stops))
         self.rests = 0  # number of rests that were evaluated
         self.last: float | None = None  # time of the last sample
-        self._rest_tolerance = np.array([REST_TOLERANCE[unit] for unit in arm.units])
+        tolerance = np.array([REST_TOLERANCE[unit] for unit in arm.units])
+        self._rest_tolerance = np.where(arm.actuated, tolerance, np.inf)
         self._rows: deque[np.ndarray] = deque()
         self._sum, self._count = np.zeros(0), 0
         self._payload = UNKNOWN

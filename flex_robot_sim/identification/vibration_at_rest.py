@@ -72,10 +72,13 @@ def vibration_model(
     loads = make_loads(arm)
     q, qd, slopes = state_at(arm, loads, position, None)
     D, K = slopes or tangent(arm, loads, q, qd, np.zeros(arm.size))
-    M, y = mass_matrix(arm.arrays, q), arm.motor_q
+    M, y = mass_matrix(arm.arrays, q), arm.drive_q
     x = arm.passive_q
     flexible, flexible_drives = np.ix_(x, x), np.ix_(x, y)
-    static_gain = -np.linalg.solve(K[flexible], K[flexible_drives])
+    if arm.actuated.all():
+        static_gain = -np.linalg.solve(K[flexible], K[flexible_drives])
+    else:  # nothing may hold the spin of a rod on a ball joint
+        static_gain = -np.linalg.lstsq(K[flexible], K[flexible_drives])[0]
     squares, shapes = eigh((K[flexible] + K[flexible].T) / 2, M[flexible])  # of unit modal mass
     rates = np.sqrt(np.maximum(squares, 0.0))
     is_used = (rates > 0.0) & (
@@ -84,12 +87,12 @@ def vibration_model(
     shapes, rates = shapes[:, is_used], rates[is_used]
     ratios = np.einsum('nk,nm,mk->k', shapes, D[flexible], shapes) / (2 * rates)
     gauges = flex_sensors(arm).matrix
+    participation = np.zeros((rates.size, arm.actuated.size))
+    participation[:, arm.actuated] = shapes.T @ (M[flexible] @ static_gain + M[flexible_drives])
+    gain_of_gauges = np.zeros((len(gauges), arm.actuated.size))
+    gain_of_gauges[:, arm.actuated] = gauges[:, x] @ static_gain + gauges[:, y]
     return VibrationModel(
-        rates / (2 * np.pi),
-        ratios,
-        gauges[:, x] @ shapes,
-        shapes.T @ (M[flexible] @ static_gain + M[flexible_drives]),
-        gauges[:, x] @ static_gain + gauges[:, y],
+        rates / (2 * np.pi), ratios, gauges[:, x] @ shapes, participation, gain_of_gauges
     )
 
 

@@ -18,6 +18,7 @@ from flex_robot_sim.ros.endpoints import subscribe
 from flex_robot_sim.ros.joint_motor_pairing import NamedValues, strain_values
 from flex_robot_sim.ros.polling_node import Stamps
 from flex_robot_sim.ros.reporting import refuse
+from flex_robot_sim.ros.state_rows import joint_rows
 from flex_robot_sim.ros.topics import Topic
 from flex_robot_sim.util.exceptions import CommandError, FlexRobotSimError
 
@@ -26,14 +27,19 @@ Sample = tuple[float, np.ndarray, np.ndarray, np.ndarray]
 
 
 class DriftInputs:
-    """Subscriptions of a node, combined to samples with one time each."""
+    """
+    Subscriptions of a node, combined to samples with one time each.
+
+    Coordinates of universal and spherical joints, which joint_states do not have, stay zero.
+    """
 
     def __init__(self, node: Node, arm: ArmModel) -> None:
         """Make the subscriptions of `node`; no executor may wait for those in `polled`."""
         self._node = node
         joints = len(arm.joint_names)
         self._motor_joints = np.array([arm.idx_q[name] for name in arm.motor_names], int)
-        self._joints = NamedValues(arm.joint_names, topics.JOINT_STATES)
+        self._rows = joint_rows(arm)
+        self._joints = NamedValues(arm.description.urdf_joint_names, topics.JOINT_STATES)
         self._motors = NamedValues(arm.motor_names, topics.MOTOR_STATES)
         self._strain = strain_values(arm)
         self._no_efforts = np.full(joints, np.nan)
@@ -89,15 +95,13 @@ class DriftInputs:
             if np.isfinite(strain).all():
                 self._strain_samples.append((self._time(message), strain))
         for message in self._time.new_messages(self._joint_subscription):
-            efforts = (
-                self._joints.read(message, 'effort') if len(message.effort) else (self._no_efforts)
-            )
-            self._append(
-                self._joint_samples,
-                message,
-                np.concatenate([self._joints.read(message), efforts]),
-                len(self._no_efforts),
-            )
+            joints = np.zeros((2, len(self._no_efforts)))  # positions and efforts
+            joints[0, self._rows] = self._joints.read(message)
+            if len(message.effort):
+                joints[1, self._rows] = self._joints.read(message, 'effort')
+            else:
+                joints[1] = self._no_efforts
+            self._append(self._joint_samples, message, joints.ravel(), len(self._no_efforts))
         for message in (
             self._time.new_messages(self._motor_subscription) if self._motor_subscription else ()
         ):
