@@ -93,6 +93,12 @@ def design_lqg(
         law = frs.feedback.Lqg(arm, design)
     """
     expect_arm(arm)
+    if not arm.actuated.all():
+        name = arm.joint_names[int(np.argmin(arm.actuated))]
+        raise SettingError(
+            f'{arm.description.name}: "{name}" is passive, but an LQG needs a motor at each '
+            'joint. Take Lqr, or give the joint a fixed type'
+        )
     loop = checked_timing(LoopTiming(period, delay))
     has_gauges = bool(flex_sensors(arm).names)
     sensors = ('all' if has_gauges else 'encoders') if sensors is None else sensors
