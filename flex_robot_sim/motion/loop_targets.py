@@ -1,4 +1,4 @@
-"""Targets of arms with closed loops: only motors have one, and the loops must be able to close."""
+"""Targets of arms with passive joints: only motors have one, and loops must be able to close."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ from flex_robot_sim.util.exceptions import SettingError
 
 def refuse_passive_joints(arm: ArmModel, names: Sequence[str]) -> None:
     """Raise SettingError if a joint has no motor."""
-    if not arm.closed_loops:
+    if arm.actuated.all():
         return
     motors = arm.description.actuated_joint_names
     for name in names:

@@ -138,7 +138,7 @@ class Reference:
         rows = np.array(joint_rows(names, self.joint_names))
         position = checked('position', position, names)
         velocity = None if velocity is None else checked('velocity', velocity, names)
-        if self.arm.closed_loops and is_all:
+        if is_all and not self.arm.actuated.all():
             driven = self.arm.actuated
             rows, position = rows[driven], position[driven]
             velocity = None if velocity is None else velocity[driven]

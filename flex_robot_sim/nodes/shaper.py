@@ -120,13 +120,13 @@ class ShaperNode(Node):
         return settings.max_path_deviation
 
     def _set_points(self, settings):
-        names = settings.joints or (() if self._arm is None else self._arm.joint_names)
+        motors = [] if self._arm is None else self._arm.description.actuated_joint_names
+        names = settings.joints or motors
         if not names:
             raise SettingError('joints = [] must name the joints of the stream, in its order')
-        if self._arm is not None and tuple(names) != tuple(self._arm.joint_names):
+        if self._arm is not None and list(names) != motors:
             raise SettingError(
-                f'joints must be those of {self._name}, in its order: '
-                f'{", ".join(self._arm.joint_names)}'
+                f'joints must be those of {self._name}, in its order: {", ".join(motors)}'
             )
         stream = SetPointStream(
             names,

@@ -41,7 +41,7 @@ class SetPointStream:
         """
         Begin; the start position is the measured one, or the first set point.
 
-        :param names: of the joints, in the order of the ArmModel if there is one.
+        :param names: of the joints; of an ArmModel, those with a motor, in its order.
         :param period: of the ticks [s]; specification: of the shaper.
         :param arm: ArmModel with stops and limits; None: without limits.
         :param tolerance: largest step of a joint without a velocity limit, and largest distance
@@ -53,11 +53,15 @@ class SetPointStream:
         self.rates = np.full(n, np.inf)  # velocity limits
         accelerations = None
         # units for messages; unknown without a robot
-        self._units = [''] * n if arm is None else [f' {unit}' for unit in arm.units]
+        self._units = [''] * n
         if arm is not None:
-            self.lower, self.upper = arm.arrays.lower, arm.arrays.upper
-            self.rates = rate_limits(arm)
-            accelerations = np.array([acceleration_limits(arm), deceleration_limits(arm)])
+            self._units = [f' {arm.units[arm.idx_q[name]]}' for name in self.names]
+        self._rows = list(range(n)) if arm is None else joint_rows(self.names, arm.joint_names)
+        if arm is not None:
+            rows = self._rows
+            self.lower, self.upper = arm.arrays.lower[rows], arm.arrays.upper[rows]
+            self.rates = rate_limits(arm)[rows]
+            accelerations = np.array([acceleration_limits(arm), deceleration_limits(arm)])[:, rows]
         self.position, self.velocity = np.zeros((2, n))  # shaped [rad, m, per s]
         self.measured: dict[str, float] = {}  # positions by joint              [rad, m]
         self.has_begun = False
@@ -73,7 +77,7 @@ class SetPointStream:
     def use(self, specification: ShaperSpecification) -> None:
         """Change the shaper without a step; SettingError if it needs a shorter period."""
         specification, self.omitted_modes = specification.for_samples(self.period)
-        online = specification.online(len(self.names), self.period, 2)
+        online = specification.of_joints(self._rows).online(len(self.names), self.period, 2)
         self._shaped.use(None if online.duration == 0.0 else online)
         self.specification = specification
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -116,6 +117,13 @@ class ShaperSpecification(NamedTuple):
         period, samples = checked_times(times, positions)
         shaped = self.online(samples.shape[1], period).run(samples)
         return ShapedPositions(extended_times(times, period, len(shaped)), shaped)
+
+    def of_joints(self, rows: Sequence[int]) -> ShaperSpecification:
+        """Return the specification for set points of some joints of the arm, by their rows."""
+        if self.table is None:
+            return self
+        joints = tuple(list(rows).index(joint) for joint in self.table.joints)
+        return self._replace(table=self.table._replace(joints=joints))
 
     def online(self, joints: int, period: float, copies: int = 1) -> OnlineShaper:
         """

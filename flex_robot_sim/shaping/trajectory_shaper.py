@@ -28,6 +28,7 @@ from flex_robot_sim.motion.limits import (
     refuse_curve_beyond_stops_and_velocities,
     refuse_steps,
 )
+from flex_robot_sim.motion.loop_targets import refuse_passive_joints
 from flex_robot_sim.motion.trajectory import Interpolation, Trajectory, joint_rows
 from flex_robot_sim.shaping import shaped_samples
 from flex_robot_sim.shaping.impulses import Shaper
@@ -228,6 +229,7 @@ class TrajectoryShaper:
 
     def _joints(self, trajectory, old):
         if self._arm is not None:
+            refuse_passive_joints(self._arm, trajectory.names)
             trajectory.rows(self._arm.joint_names)
             return tuple(self._arm.joint_names)
         joint_rows(trajectory.names, trajectory.names)
@@ -249,6 +251,8 @@ class TrajectoryShaper:
         known = measured if measured is not None else first
         if goal is not None and (known is None or abs(goal - known) <= self.tolerance):
             return goal  # held position of the controller: no step by gravity sag
+        if known is None and self._is_ball_joint(name):
+            return 0.0  # joint_states have no position of it
         if known is None:
             raise SettingError(
                 f'the position of "{name}" is unknown: send joint_states, or a '
@@ -265,6 +269,9 @@ class TrajectoryShaper:
                 f'{known:.6g}{unit}: let it begin where the arm is'
             )
         return first
+
+    def _is_ball_joint(self, name):
+        return self._arm is not None and name not in self._arm.description.urdf_joint_names
 
     def _with_new_joints(self, old, trajectory, joints):
         """Return the previous motion, with new joints at rest."""
