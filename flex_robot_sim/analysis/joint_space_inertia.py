@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from flex_robot_sim.analysis.loop_motion import motion_by_drives
-from flex_robot_sim.analysis.loop_poses import followed_pose, pose_of_drives
+from flex_robot_sim.analysis.loop_poses import followed_pose, hanging_pose, pose_of_drives
 from flex_robot_sim.analysis.tangent import spring_stiffness
 from flex_robot_sim.dynamics.forward_dynamics import inverse_dynamics
 from flex_robot_sim.dynamics.mass_matrix import mass_matrix
@@ -42,7 +42,7 @@ def poses_within(arm: ArmModel, count: int = DEFAULT_POSE_COUNT) -> np.ndarray:
     The first pose is the middle of the range. The pose nearest to zero follows if it differs, then
     `count` pseudorandom poses, the same in every call. In closed loops, passive joints follow the
     drives from the start pose, and a pose that cannot close is replaced by the last one on the
-    way to it.
+    way to it. In trees, passive joints hang at their equilibrium.
     """
     lower, upper = arm.arrays.lower.copy(), arm.arrays.upper.copy()
     half = default_range(arm)
@@ -53,7 +53,9 @@ def poses_within(arm: ArmModel, count: int = DEFAULT_POSE_COUNT) -> np.ndarray:
     zero = np.clip(np.zeros(middle.size), middle - half, middle + half)
     poses = [middle] if np.allclose(zero, middle) else [middle, zero]
     rows = np.vstack([*poses, middle + half * samples])
-    return np.array([followed_pose(arm, row)[0] for row in rows]) if arm.closed_loops else rows
+    if arm.closed_loops:
+        return np.array([followed_pose(arm, row)[0] for row in rows])
+    return np.array([hanging_pose(arm, np.where(arm.actuated, row, zero)) for row in rows])
 
 
 def default_range(arm: ArmModel) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Poses of closed loops by the positions of their drives, on the branch of the start pose."""
+"""Poses by the positions of the drives: of closed loops, and of trees with hanging parts."""
 
 from contextlib import suppress
 
@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 
 from flex_robot_sim.analysis.constraint_terms import gaps_and_jacobian
 from flex_robot_sim.analysis.loop_motion import closing_change
+from flex_robot_sim.analysis.statics import equilibrium
 from flex_robot_sim.dynamics.constraints.closing import (
     OpenLoopError,
     closed_coordinates,
@@ -45,6 +46,19 @@ def pose_of_drives(arm: ArmModel, position: np.ndarray) -> np.ndarray:
             f'{drives}: they open at {share:.0%} of the way from the start pose. Give another pose'
         )
     return reached
+
+
+def hanging_pose(arm: ArmModel, position: np.ndarray) -> np.ndarray:
+    """
+    Return joint positions (joints,) of a tree whose passive joints are at their equilibrium.
+
+    Its search starts at `position` (joints,), which is returned if there is none.
+    """
+    if arm.closed_loops or arm.actuated.all():
+        return position
+    with suppress(SettingError):
+        return np.where(arm.actuated, position, equilibrium(arm, position).q[arm.joint_q])
+    return position
 
 
 def full_pose(arm: ArmModel, name: str, position: ArrayLike) -> np.ndarray:

@@ -101,5 +101,7 @@ class FeedForward:
 
 
 def make_feed_forward(arm: ArmModel, kind: str) -> FeedForward | LoopFeedForward:
-    """Return the feed-forward of a tree or of closed loops; kind: see FeedForward."""
-    return LoopFeedForward(arm, kind) if arm.closed_loops else FeedForward(arm, kind)
+    """Return the feed-forward of an arm with or without passive joints; kind: see FeedForward."""
+    if arm.closed_loops or not arm.actuated.all():
+        return LoopFeedForward(arm, kind)
+    return FeedForward(arm, kind)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from flex_robot_sim.control.loop_feed_forward import hanging_efforts
 from flex_robot_sim.control.loop_gravity import closed_pose, loop_gravity
 from flex_robot_sim.dynamics.forward_dynamics import inverse_dynamics
 from flex_robot_sim.model.arm_model import ArmModel, make_workspace
@@ -41,10 +42,12 @@ def carrying_efforts(arm: ArmModel, position: Sequence[float] | np.ndarray) -> n
     """
     Efforts (joints,) [N m, N] that hold the straight arm at joint positions [rad, m].
 
-    Passive joints take the nearest position that closes the loops.
+    Passive joints take the nearest position that closes the loops, or hang at rest in a tree.
     """
     if arm.closed_loops:
         return loop_gravity(arm, closed_pose(arm, position))
+    if not arm.actuated.all():
+        return hanging_efforts(arm, np.array(position, float))
     q, zero, force = np.zeros((3, arm.size))
     q[: len(position)] = position
     inverse_dynamics(arm.arrays, q, zero, zero, make_workspace(arm.arrays), force)

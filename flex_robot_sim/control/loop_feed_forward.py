@@ -1,5 +1,5 @@
 """
-Gravity feed-forward of closed loops: motors and constraint forces carry the weight.
+Gravity feed-forward of arms with passive joints: motors and constraint forces carry the weight.
 
 While the drives are at their targets, the other coordinates x (passive joints, and elastic ones
 for the sag) and the forces lambda of the constraint rows obey
@@ -7,13 +7,16 @@ for the sag) and the forces lambda of the constraint rows obey
     K x + g(q) - W^T lambda = 0,    gap(q) = 0
 
 with the stiffness K of springs and the forces g that carry the weight. Every call makes one
-Newton correction without the slopes of g and W^T, and more until the loops are closed.
+Newton correction without the slopes of g and W^T, and more until the loops are closed. In a tree,
+gravity alone places the parts that hang on passive joints. The slopes of g with these joints then
+enter two corrections, and the first target starts from the stable equilibrium.
 """
 
 import numpy as np
 
 from flex_robot_sim.analysis.constraint_terms import gaps_and_jacobian
 from flex_robot_sim.analysis.differences import scales
+from flex_robot_sim.analysis.loop_poses import hanging_pose
 from flex_robot_sim.dynamics.constraints.closing import MIN_SINGULAR_VALUE
 from flex_robot_sim.dynamics.forward_dynamics import inverse_dynamics
 from flex_robot_sim.dynamics.stability import spring_matrices
@@ -24,12 +27,14 @@ CLOSED_GAP = 1e-6  # after which a call makes no further correction             
 SETTLED_STEP = 1e-10  # of a correction after which nothing changes                 [rad, m]
 MAX_STEP = 0.3  # of a correction                                                   [rad, m]
 MAX_AWAY = 0.2  # of passive joints from their targets: above it they are elsewhere [rad, m]
+SLOPE_STEP = 1e-4  # of a passive joint, for the slopes of gravity                   [rad, m]
+MIN_HANGING_STIFFNESS = 1e-6  # over the largest; below it nothing holds a spin
 MAX_TURN = 1.0  # section rotation above which the iteration has diverged              [rad]
 
 
 class LoopFeedForward:
     """
-    Efforts that hold an arm with closed loops, as a rigid ('gravity') or elastic arm ('sag').
+    Efforts that hold an arm with passive joints, as a rigid ('gravity') or elastic arm ('sag').
 
     Its interface is that of FeedForward.
     """
@@ -43,6 +48,7 @@ class LoopFeedForward:
         self._arm, self._work = arm, make_workspace(arm.arrays)
         self._actuated, self._scale = arm.actuated, scales(arm)
         self._q, self._zero, self._force = np.zeros((3, arm.size))
+        self._hangs = not arm.closed_loops
         self._stiffness = spring_matrices(arm.arrays)[0]
         gear = arm.arrays.motor >= 0
         self._gear_compliance = np.zeros(joints)
@@ -72,13 +78,15 @@ class LoopFeedForward:
             ):
                 moved = np.ones(joints.size, bool)
             self._target, joints[moved] = target.copy(), target[moved]
+            if moved.all():
+                joints = hanging_pose(self._arm, joints)
             self._arm.set_joints(q, joints)
         self.is_settled = False
-        for _ in range(MAX_CORRECTIONS):
+        for count in range(MAX_CORRECTIONS):
             change, force, gap = self._correction(q)
             size = np.abs(change).max(initial=0.0)
             q[self._free] += change * min(1.0, MAX_STEP / size if size else 1.0)
-            if gap < CLOSED_GAP:
+            if gap < CLOSED_GAP and count >= self._hangs:  # the efforts are those before a change
                 break
         else:
             self.is_settled = True
@@ -97,12 +105,16 @@ class LoopFeedForward:
     def _follow(self, elastic):
         """Take passive joints and these elastic coordinates as unknowns."""
         arm = self._arm
-        passive = np.flatnonzero(~self._actuated)
+        passive = self._passive = np.flatnonzero(~self._actuated)
         self._elastic = elastic
         self._free = np.concatenate([passive, elastic])
         scale = self._scale[self._free]
         self._block = self._stiffness[np.ix_(self._free, self._free)] * np.outer(scale, scale)
         self._block[: passive.size] = self._block[:, : passive.size] = 0.0
+        springs = self._hangs * arm.arrays.spring[passive] * scale[: passive.size]
+        self._block[range(passive.size), range(passive.size)] = springs * scale[: passive.size]
+        self._spring_offset = np.zeros(self._free.size)
+        self._spring_offset[: passive.size] = springs * arm.arrays.spring_rest[passive]
         self._unit = np.abs(self._block).max(initial=0.0) or 1.0
         rows = arm.arrays.constraint_kind.size
         self._matrix = np.zeros((self._free.size + rows,) * 2)
@@ -113,10 +125,40 @@ class LoopFeedForward:
         arm, free, m = self._arm, self._free, self._free.size
         inverse_dynamics(arm.arrays, q, self._zero, self._zero, self._work, self._force)
         gap, W = gaps_and_jacobian(arm, q)
+        least = MIN_SINGULAR_VALUE
+        if self._hangs:
+            self._matrix[:m, :m] = (self._block + self._gravity_slopes(q)) / self._unit
+            least = MIN_HANGING_STIFFNESS
         scale = self._scale[free]
         self._matrix[:m, m:], self._matrix[m:, :m] = -(W[:, free] * scale).T, W[:, free] * scale
-        residual = scale * self._force[free] + self._block @ (q[free] / scale)
+        residual = (
+            scale * self._force[free] + self._block @ (q[free] / scale) - self._spring_offset
+        )
         right = -np.concatenate([residual / self._unit, gap])
-        solution = np.linalg.lstsq(self._matrix, right, rcond=MIN_SINGULAR_VALUE)[0]
+        solution = np.linalg.lstsq(self._matrix, right, rcond=least)[0]
         force = self._force - W.T @ (self._unit * solution[m:])
         return scale * solution[:m], force, np.abs(gap).max(initial=0.0)
+
+    def _gravity_slopes(self, q):
+        """Scaled slopes (m, m) of the forces with the passive joints, and their transpose."""
+        free, scale = self._free, self._scale[self._free]
+        slopes, force = np.zeros((free.size,) * 2), np.zeros((2, q.size))
+        for k, row in enumerate(self._passive):
+            for sign, side in zip((1.0, -1.0), force):
+                moved = q.copy()
+                moved[row] += sign * SLOPE_STEP
+                arrays, zero = self._arm.arrays, self._zero
+                inverse_dynamics(arrays, moved, zero, zero, self._work, side)
+            column = scale * (force[0] - force[1])[free] * scale[k] / (2.0 * SLOPE_STEP)
+            slopes[k:, k] = slopes[k, k:] = column[k:]
+        return slopes
+
+
+def hanging_efforts(arm: ArmModel, position: np.ndarray) -> np.ndarray:
+    """Motor efforts (joints,) [N m, N] of a straight tree, whose passive joints hang at rest."""
+    feed = LoopFeedForward(arm, 'gravity')
+    for _ in range(MAX_CORRECTIONS):
+        feed.update(position)
+        if feed.is_settled:
+            break
+    return feed.effort
