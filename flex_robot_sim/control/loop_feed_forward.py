@@ -48,7 +48,7 @@ class LoopFeedForward:
         self._arm, self._work = arm, make_workspace(arm.arrays)
         self._actuated, self._scale = arm.actuated, scales(arm)
         self._q, self._zero, self._force = np.zeros((3, arm.size))
-        self._hangs = not arm.closed_loops
+        self._hangs, self._no_rows = not arm.closed_loops, (np.zeros(0), np.zeros((0, arm.size)))
         self._stiffness = spring_matrices(arm.arrays)[0]
         gear = arm.arrays.motor >= 0
         self._gear_compliance = np.zeros(joints)
@@ -83,6 +83,8 @@ class LoopFeedForward:
             self._arm.set_joints(q, joints)
         self.is_settled = False
         for count in range(MAX_CORRECTIONS):
+            if self._hangs and not count:
+                self._set_gravity_slopes(q)
             change, force, gap = self._correction(q)
             size = np.abs(change).max(initial=0.0)
             q[self._free] += change * min(1.0, MAX_STEP / size if size else 1.0)
@@ -124,11 +126,8 @@ class LoopFeedForward:
         """Change of the free coordinates, forces (n,) left to the motors, and largest gap."""
         arm, free, m = self._arm, self._free, self._free.size
         inverse_dynamics(arm.arrays, q, self._zero, self._zero, self._work, self._force)
-        gap, W = gaps_and_jacobian(arm, q)
-        least = MIN_SINGULAR_VALUE
-        if self._hangs:
-            self._matrix[:m, :m] = (self._block + self._gravity_slopes(q)) / self._unit
-            least = MIN_HANGING_STIFFNESS
+        gap, W = self._no_rows if self._hangs else gaps_and_jacobian(arm, q)
+        least = MIN_HANGING_STIFFNESS if self._hangs else MIN_SINGULAR_VALUE
         scale = self._scale[free]
         self._matrix[:m, m:], self._matrix[m:, :m] = -(W[:, free] * scale).T, W[:, free] * scale
         residual = (
@@ -139,8 +138,8 @@ class LoopFeedForward:
         force = self._force - W.T @ (self._unit * solution[m:])
         return scale * solution[:m], force, np.abs(gap).max(initial=0.0)
 
-    def _gravity_slopes(self, q):
-        """Scaled slopes (m, m) of the forces with the passive joints, and their transpose."""
+    def _set_gravity_slopes(self, q):
+        """Add the slopes of gravity with the passive joints to the stiffness, symmetrically."""
         free, scale = self._free, self._scale[self._free]
         slopes, force = np.zeros((free.size,) * 2), np.zeros((2, q.size))
         for k, row in enumerate(self._passive):
@@ -151,7 +150,7 @@ class LoopFeedForward:
                 inverse_dynamics(arrays, moved, zero, zero, self._work, side)
             column = scale * (force[0] - force[1])[free] * scale[k] / (2.0 * SLOPE_STEP)
             slopes[k:, k] = slopes[k, k:] = column[k:]
-        return slopes
+        self._matrix[: free.size, : free.size] = (self._block + slopes) / self._unit
 
 
 def hanging_efforts(arm: ArmModel, position: np.ndarray) -> np.ndarray:

@@ -20,6 +20,8 @@ from flex_robot_sim.dynamics.stability import spring_matrices
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.simulation.loop_timing import LoopTiming
 
+MIN_INERTIA = 1e-9  # of a motion, over those of its coordinates
+
 
 class SampledPose:
     """
@@ -47,7 +49,7 @@ class SampledPose:
         if arm.closed_loops or not arm.actuated.all():
             K = K - constraint_stiffness(arm, q, gravity_forces(arm, q)[1])
             W = gaps_and_jacobian(arm, q)[1]
-            N = null_space_basis(arm, W, np.arange(arm.size)).N
+            N = _moving(null_space_basis(arm, W, np.arange(arm.size)).N, M)
             M, D, stiffness = (N.T @ matrix @ N for matrix in (M, D, K))
             motor_rows, joint_rows = (
                 np.where(arm.actuated[:, None], rows @ N, 0.0) for rows in (motor_rows, joint_rows)
@@ -106,3 +108,13 @@ class SampledPose:
                 step = np.block([[A - B @ (F + G), B], [-G, identity]])
         values = np.linalg.eigvals(step)
         return math.log(np.abs(values).max()) / period if period else values.real.max()
+
+
+def _moving(N, M):
+    """Return N (n, k) without the motions that move no mass: two axes of a ball joint coincide."""
+    inertia = N.T @ M @ N
+    scale = np.sqrt(np.diag(inertia))
+    values, vectors = np.linalg.eigh(inertia / np.outer(scale, scale))
+    if values[0] > MIN_INERTIA:
+        return N
+    return N @ (vectors[:, values > MIN_INERTIA] / scale[:, None])

@@ -121,7 +121,7 @@ class ShaperSettings(Settings):
     )
     joints: tuple = setting(
         (),
-        'joints of a stream, in the order of its values; empty: the joints of the robot',
+        'joints of a stream, in the order of its values; empty: those of the robot with a motor',
         of=str,
     )
 

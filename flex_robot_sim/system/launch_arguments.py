@@ -201,7 +201,7 @@ class ShaperArguments(Settings):
     joints: str = setting(
         '',
         'joints of a stream, in the order of its values, separated by spaces; '
-        'empty: the joints of the robot',
+        'empty: those of the robot with a motor',
     )
     input: str = setting(topics.SHAPER_TRAJECTORY.name, 'topic of the unshaped trajectories')
     output: str = setting(topics.TRAJECTORY.name, 'topic of the shaped trajectories')

@@ -14,6 +14,7 @@ import flex_robot_sim as frs
 from flex_robot_sim.analysis.joint_space_inertia import poses_within
 from flex_robot_sim.control.feed_forward import make_feed_forward
 from flex_robot_sim.control.gains import carrying_efforts
+from flex_robot_sim.control.joint_controller import JointController
 from flex_robot_sim.identification.vibration_at_rest import vibration_model
 from flex_robot_sim.motion.reference import Reference
 from flex_robot_sim.motion.trajectory import Trajectory
@@ -55,6 +56,17 @@ def test_gains_are_designed_for_poses_in_which_the_rod_hangs():
     assert len({pose[0] for pose in poses}) > 20
     for pose in poses:
         assert frs.pose(arm, pose, link='rod')[:3, 0] == pytest.approx([0, 0, -1], abs=1e-6)
+
+
+def test_a_controller_holds_the_hinge_where_two_axes_of_the_ball_joint_coincide():
+    arm, target = hanging('viscous_friction="1"'), 0.0  # the rod hangs at a quarter turn of y
+    controller, simulation = JointController(arm), frs.Simulation(arm)
+    simulation.set_state(frs.equilibrium(arm, [target, 0.0, 0.0, 0.0]).q)
+    for _ in range(300):
+        position, velocity = (values * arm.actuated for values in (simulation.q, simulation.v))
+        simulation.effort = controller.update(simulation.time, position, velocity)
+        simulation.step()
+        assert simulation.q[0] == pytest.approx(target, abs=1e-4)
 
 
 def test_the_feed_forward_follows_the_hanging_rod():
