@@ -19,11 +19,11 @@ class FakeStamps:
     """Messages of subscriptions by topic, and their times."""
 
     def __init__(self, messages):
-        self._messages = messages
+        self.messages = messages
 
     def new_messages(self, topic):
         """Yield the messages of a topic once."""
-        yield from self._messages.pop(topic, ())
+        yield from self.messages.pop(topic, ())
 
     def __call__(self, message):
         """Return the time of a message [s]."""
@@ -47,15 +47,17 @@ def test_joint_states_need_no_coordinates_of_ball_joints(monkeypatch):
         )
     )
     monkeypatch.setattr('flex_robot_sim.nodes.drift_inputs.subscribe', lambda _, topic, *__: topic)
-    monkeypatch.setattr('flex_robot_sim.nodes.drift_inputs.Stamps', lambda _: None)
+    fake = FakeStamps({})
+    monkeypatch.setattr('flex_robot_sim.nodes.drift_inputs.Stamps', lambda _: fake)
     inputs = DriftInputs(SimpleNamespace(), arm)
     joints = [
         state(second, name=['hinge'], position=[0.1 * second], effort=[2.0 * second])
         for second in (1, 3)
     ]
-    inputs._time = FakeStamps(
-        {topics.JOINT_STATES: joints, topics.STRAIN: [state(2, name=['arm/root'], position=[0.7])]}
-    )
+    fake.messages |= {
+        topics.JOINT_STATES: joints,
+        topics.STRAIN: [state(2, name=['arm/root'], position=[0.7])],
+    }
     ((time, drives, strain, efforts),) = inputs.samples()
     assert time == 2 and strain == pytest.approx([0.7])
     assert drives == pytest.approx([0.2, 0.0, 0.0, 0.0])
