@@ -2,9 +2,10 @@
 Links that bend far: more segments for the fit, or the bias that their lack may cause (I33).
 
 The model has the terms of second order of the bending of each segment. Where a link bends far, a
-model with twice as many segments predicts other outputs. The log decides between both models, as
-for the number of modes (I12). If it does not, the intervals include the difference of the
-parameters. No further fit is necessary to find that.
+model with twice as many segments predicts other outputs. The share of this change that the log
+contains is an additional parameter, with a standard deviation (I34). It decides between both
+models. If it does not, the intervals include the difference of the parameters. No further fit is
+necessary.
 """
 
 from collections.abc import Sequence as Rows
@@ -16,17 +17,18 @@ from scipy.stats import norm
 
 from flex_robot_sim.analysis.linear import tip_slopes
 from flex_robot_sim.identification.fit import Fit, Problem
-from flex_robot_sim.identification.model_order import MIN_COST_REDUCTION, remaining_cost
 from flex_robot_sim.identification.prediction import MAX_STEP_S
 from flex_robot_sim.identification.sequences import Sequence
 from flex_robot_sim.identification.uncertainty import (
     CONFIDENCE_LEVEL,
     Uncertainty,
     inverse_information,
+    uncertainty,
 )
 from flex_robot_sim.util.exceptions import FlexRobotSimError
 
 MAX_DEFLECTION_RATIO = 0.05  # of the tip of a segment over its length, with one model only
+MAX_SHARE_DISTANCE = 0.5  # of the share of the change from 1 (segments needed) or 0 (wrong)
 NORMAL_QUANTILE = float(norm.ppf(0.5 + CONFIDENCE_LEVEL / 2))
 
 
@@ -62,11 +64,27 @@ def large_bending(problem: Problem, fit: Fit) -> LargeBending:
     change = _change(problem, fit, links)
     if change is None:
         return found._replace(finding='unknown')
-    before = remaining_cost(fit, fit.residuals)
-    ratio = remaining_cost(fit, fit.residuals + change) / before
-    if abs(ratio - 1) <= MIN_COST_REDUCTION:
-        return found._replace(finding='open')
-    return found._replace(finding='needed' if ratio < 1 else 'wrong')
+    share, std = share_of_change(fit, change, [len(row.time) for row in problem.sequences])
+    margin = NORMAL_QUANTILE * std
+    if abs(share - 1) < MAX_SHARE_DISTANCE and share > margin:
+        return found._replace(finding='needed')
+    if abs(share) < MAX_SHARE_DISTANCE and share < 1 - margin:
+        return found._replace(finding='wrong')
+    return found._replace(finding='open')
+
+
+def share_of_change(fit: Fit, change: np.ndarray, lengths: Rows[int]) -> tuple[float, float]:
+    """
+    Return the share of a change that the residuals need, and its standard deviation (I34).
+
+    :param change: of the residuals (r, c), by more segments; lengths: rows of each sequence.
+    """
+    jacobian = np.concatenate((fit.jacobian, change[:, :, None]), axis=2)
+    extended = fit._replace(z=np.append(fit.z, 0.0), jacobian=jacobian)
+    inverse, _ = inverse_information(extended)
+    z = -inverse @ np.einsum('tcp,tc->p', jacobian, fit.weights * fit.residuals, optimize=True)
+    extended = extended._replace(z=z, residuals=fit.residuals + jacobian @ z)
+    return float(z[-1]), float(uncertainty(extended, lengths).deviations[-1])
 
 
 def with_segments(problem: Problem, links: Rows[str]) -> Problem:

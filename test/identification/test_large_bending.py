@@ -1,6 +1,7 @@
 """Links that bend far: the log shows whether the fit needs more segments."""
 
 import importlib
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,13 +9,14 @@ from project_files import ROOT
 
 import flex_robot_sim as frs
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
-from flex_robot_sim.identification.fit import Problem, solve
+from flex_robot_sim.identification.fit import Fit, Problem, solve
 from flex_robot_sim.identification.identify import identify
 from flex_robot_sim.identification.large_bending import (
     LargeBending,
     bending_bias,
     deflection_ratios,
     large_bending,
+    share_of_change,
     with_bending_bias,
 )
 from flex_robot_sim.identification.log_file import Column, Log
@@ -77,6 +79,33 @@ def test_the_change_by_more_segments_is_the_error_of_a_fit_that_lacks_them():
     # the arm is that of the description
     assert fit.z[0] == pytest.approx(-bias[0], rel=0.3)
     assert abs(values['arm.stiffness'] - 1) > 5e-3
+
+
+def test_misfit_that_more_segments_cannot_cause_leaves_them_open():
+    problem, fit = fitted(described(2), 0.5)
+    setup = replace(problem.setup, finer=0, time_step=problem.step, segmented=('arm',))
+    segmented = Problem(setup, problem.unknowns, problem.servo, problem.sequences)
+    change = segmented.residuals(fit.z, fit.deviations) - fit.residuals
+    # friction may leave a residual like that of bending, but several times as large
+    excess = fit._replace(residuals=fit.residuals - 2.6 * change)
+    assert large_bending(problem, excess).finding == 'open'
+
+
+@pytest.mark.parametrize('share', [0.0, 1.0, 3.6])
+def test_the_share_of_a_change_is_that_of_linear_regression(share):
+    random, count = np.random.default_rng(4), 4000
+    jacobian = random.normal(size=(count, 2, 3))
+    change = 0.1 * random.normal(size=(count, 2)) + jacobian @ [1.0, -2.0, 0.5]
+    noise = random.normal(size=(count, 2))
+    residuals = jacobian @ [0.3, 0.1, -0.2] - share * change + noise
+    fit = Fit(np.zeros(3), residuals, jacobian, np.ones((count, 2)), np.ones(2), 0.0, 0)
+    found, std = share_of_change(fit, change, 40 * [count // 40])
+    columns = np.concatenate((jacobian, change[:, :, None]), axis=2).reshape(-1, 4)
+    expected = -np.linalg.lstsq(columns, residuals.ravel())[0][-1]
+    assert found == pytest.approx(expected, rel=1e-6)
+    # white noise of unit variance; forty blocks determine a deviation within a ninth
+    assert std == pytest.approx(1 / (0.1 * np.sqrt(2 * count)), rel=0.3)
+    assert abs(found - share) < 3 * std
 
 
 def test_small_bending_needs_nothing():
