@@ -28,7 +28,8 @@ from flex_robot_sim.identification.uncertainty import (
 from flex_robot_sim.util.exceptions import FlexRobotSimError
 
 MAX_DEFLECTION_RATIO = 0.05  # of the tip of a segment over its length, with one model only
-MAX_SHARE_DISTANCE = 0.5  # of the share of the change from 1 (segments needed) or 0 (wrong)
+SHARE_DISTANCE = 0.5  # of the share of the change from 0, or from 1 to 4 / 3
+BEAM_SHARE = 4 / 3  # errors fall with segments squared: two of them remove 3/4
 NORMAL_QUANTILE = float(norm.ppf(0.5 + CONFIDENCE_LEVEL / 2))
 
 
@@ -66,9 +67,9 @@ def large_bending(problem: Problem, fit: Fit) -> LargeBending:
         return found._replace(finding='unknown')
     share, std = share_of_change(fit, change, [len(row.time) for row in problem.sequences])
     margin = NORMAL_QUANTILE * std
-    if abs(share - 1) < MAX_SHARE_DISTANCE and share > margin:
+    if 1 - SHARE_DISTANCE < share < BEAM_SHARE + SHARE_DISTANCE and share > margin:
         return found._replace(finding='needed')
-    if abs(share) < MAX_SHARE_DISTANCE and share < 1 - margin:
+    if abs(share) < SHARE_DISTANCE and share < 1 - margin:
         return found._replace(finding='wrong')
     return found._replace(finding='open')
 
