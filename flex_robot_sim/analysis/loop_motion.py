@@ -147,7 +147,7 @@ def closing_change(arm: ArmModel, q: np.ndarray, free: np.ndarray) -> tuple[np.n
 def _dependent_coordinates(arm, W, free):
     """Return as many coordinates among `free` as W has rank there, see `independent_basis`."""
     scaled, chosen = W * scales(arm), np.zeros(0, int)
-    largest = np.linalg.norm(scaled[:, free], 2) if free.size else 0.0
+    largest = np.linalg.norm(scaled[:, free], 2) if scaled[:, free].size else 0.0
     drives, passive = arm.drive_q, _unpowered_joints(arm)
     elastic = np.setdiff1d(free, np.concatenate([drives, passive]))
     for group, smallest in (
