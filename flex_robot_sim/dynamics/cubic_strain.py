@@ -9,18 +9,24 @@ from flex_robot_sim.model.body_kinds import ELASTIC
 
 
 @compiled
+def twice_contracted(matrix, q, first, n):
+    """Return e^T A e of a matrix A and the n coordinates e from `first` on."""
+    total = 0.0
+    for m in range(n):
+        part = 0.0
+        for l in range(n):
+            part += matrix[m, l] * q[first + l]
+        total += part * q[first + m]
+    return total
+
+
+@compiled
 def add_cubic_force(arm, i, q, work):
     """Add the force -C e e of elastic body i to work.force."""
     first, C = arm.first[i], arm.elastic_C[i]
     n = min(arm.modes[i], C.shape[0])
     for k in range(n):
-        total = 0.0
-        for m in range(n):
-            part = 0.0
-            for l in range(n):
-                part += C[k, m, l] * q[first + l]
-            total += part * q[first + m]
-        work.force[first + k] -= total
+        work.force[first + k] -= twice_contracted(C[k], q, first, n)
 
 
 @compiled
@@ -29,13 +35,7 @@ def cubic_energy(arm, i, q):
     first, C, energy = arm.first[i], arm.elastic_C[i], 0.0
     n = min(arm.modes[i], C.shape[0])
     for k in range(n):
-        total = 0.0
-        for m in range(n):
-            part = 0.0
-            for l in range(n):
-                part += C[k, m, l] * q[first + l]
-            total += part * q[first + m]
-        energy += total * q[first + k]
+        energy += twice_contracted(C[k], q, first, n) * q[first + k]
     return energy / 3.0
 
 
