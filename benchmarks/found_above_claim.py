@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.signal import lfilter
 
-from benchmarks.modal_logs import SWEEP, response
+from benchmarks.modal_logs import SWEEP, after_a_step, response
 from flex_robot_sim.analysis.recorded_vibration import recorded_modes
 from flex_robot_sim.shaping.left_interval import left_interval
 from flex_robot_sim.shaping.log_recommendation import recommend_for_modes
@@ -128,7 +128,7 @@ def from_log(case):
     found = modes.resonances
     if not found:
         return None
-    chosen = recommend_for_modes(found, relative_allowed=TOLERANCE)
+    chosen = recommend_for_modes(found, allowed=after_a_step(found, TOLERANCE))
     shaper = chosen.candidates[chosen.best].shaper
     return left(shaper, case), left_interval(shaper, found, modes.unseen), shaper
 

@@ -14,7 +14,8 @@ import numpy as np
 from scipy.signal import cont2discrete, lfilter
 
 from flex_robot_sim.analysis.recorded_vibration import resonances
-from flex_robot_sim.shaping.log_recommendation import recommend_for_modes
+from flex_robot_sim.shaping.log_recommendation import mode_case, recommend_for_modes
+from flex_robot_sim.shaping.recommendation import DEFAULT_ACCELERATION
 
 CASES = 200
 FINE = 4000.0  # of the exact models                                              [Hz]
@@ -155,7 +156,9 @@ def recommended(found):
     """Return what the shaper for these modes claims to leave, and the shaper; 1 and None."""
     if not found:
         return 1.0, None
-    case, candidates, best, _ = recommend_for_modes(found, UNCERTAINTY, relative_allowed=TOLERANCE)
+    case, candidates, best, _ = recommend_for_modes(
+        found, UNCERTAINTY, allowed=after_a_step(found, TOLERANCE)
+    )
     shaper = candidates[best].shaper
     frequencies, ratios = case.frequencies, case.ratios
     claim = max(
@@ -163,6 +166,11 @@ def recommended(found):
         for factor in np.linspace(1 - UNCERTAINTY, 1 + UNCERTAINTY, 9)
     )
     return claim, shaper
+
+
+def after_a_step(found, share):
+    """Return a share of the vibration of modes after a step of acceleration of the tool [m]."""
+    return share * 2 * DEFAULT_ACCELERATION * float(mode_case(found).sizes.sum())
 
 
 def deviations_lines(found):

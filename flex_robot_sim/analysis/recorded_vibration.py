@@ -43,6 +43,7 @@ class RecordedModes(NamedTuple):
     end: float  # [s]
     drift: Drift | None  # of a frequency in this part
     unseen: float = 0.0  # share of deflection of modes that it shows and does not determine
+    harmonics: tuple[Resonance, ...] = ()  # second harmonics of modes, which are no modes
 
 
 def resonances(rate: float, samples: np.ndarray) -> tuple[list[Resonance], Spectrum]:
@@ -61,20 +62,21 @@ def recorded_modes(rate: float, samples: np.ndarray) -> RecordedModes:
     length = max(64, 2 * len(samples) // (SEGMENTS + 1))
     frequencies, power = signal.welch(samples, rate, nperseg=min(length, len(samples)), axis=0)
     spectrum = Spectrum(frequencies[1:], power[1:].sum(axis=1))
-    begin, end, drift, unseen = 0.0, len(samples) / rate, None, 0.0
+    begin, end, drift, unseen, harmonics = 0.0, len(samples) / rate, None, 0.0, ()
     sweep = find_sweep(rate, samples)
     if sweep is not None:
         found = swept_resonances(rate, samples, sweep)
     else:
-        free = ring_down(rate, samples)
+        free = ring_down(rate, samples * stds[is_moving])
         if free is not None:
-            found, begin, end, drift, unseen = free
+            found, begin, end, drift, unseen, harmonics = free
         else:
             found = _by_spectrum(spectrum)
     largest = max((resonance.size for resonance in found), default=1.0)
     found = [resonance._replace(size=resonance.size / largest) for resonance in found]
     found.sort(key=lambda resonance: -resonance.size)
-    return RecordedModes(found[:MAX_MODES], spectrum, begin, end, drift, unseen)
+    found = found[:MAX_MODES]
+    return RecordedModes(found, spectrum, begin, end, drift, unseen, (*harmonics,))
 
 
 def _by_spectrum(spectrum):

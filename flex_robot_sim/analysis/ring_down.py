@@ -37,6 +37,9 @@ MAX_RATIO_STD = 0.5  # of a damping ratio, relative
 SPREAD, SPREAD_MODES = 0.07, 3  # modes within this share of a frequency that are one, which drifts
 MIN_DIRECTION = 0.2  # motion of two modes across the main direction of sensors, over that along it
 MIN_SIZE = 0.03  # amplitude over that of the largest mode
+MAX_HARMONIC_SIZE = 0.2  # amplitude of a second harmonic over that of its mode
+MAX_HARMONIC_ERROR = 0.005  # of its frequency, relative
+HARMONIC_STDS = 3.0  # of frequency and damping ratio
 
 
 class RingDown(NamedTuple):
@@ -47,18 +50,21 @@ class RingDown(NamedTuple):
     end: float  # [s]
     drift: Drift | None
     unseen: float  # share of deflection of modes that the fit has and does not determine
+    harmonics: list[Resonance]  # that are no modes
 
 
 def ring_down(rate: float, samples: np.ndarray) -> RingDown | None:
     """Return the RingDown with most energy in samples (k, n) at a rate [Hz], or None."""
-    rate, samples, delay = thinned(rate, samples / _noise(samples))
+    noise = _noise(samples)
+    rate, samples, delay = thinned(rate, samples / noise)
     found = find_free_vibration(rate, samples)
     if found is None:
         return None
-    modes, drift, unseen = _modes(rate, samples, found)
+    modes, harmonics, drift, unseen = _modes(rate, samples, found, noise)
     if not modes:
         return None
-    return RingDown(modes, found.begin / rate + delay, found.end / rate + delay, drift, unseen)
+    begin, end = found.begin / rate + delay, found.end / rate + delay
+    return RingDown(modes, begin, end, drift, unseen, harmonics)
 
 
 def _noise(samples):
@@ -86,8 +92,12 @@ def thinned(rate: float, samples: np.ndarray) -> tuple[float, np.ndarray, float]
     return rate / factor, kept, FILTER_LENGTH * factor / 2 / rate
 
 
-def _modes(rate, samples, found: FreeVibration):
-    """Return resonances of a free vibration, largest first, its Drift or None, unseen share."""
+def _modes(rate, samples, found: FreeVibration, units):
+    """
+    Return resonances of a free vibration, largest first, harmonics, Drift or None, unseen share.
+
+    :param units: of the samples (n,), over those of the recording.
+    """
     fit = found.fit
     if found.begin:
         largest = int(np.argmax(fit.amplitudes / np.maximum(fit.decay, 1e-9)))
@@ -100,23 +110,55 @@ def _modes(rate, samples, found: FreeVibration):
     scale = np.maximum(fit.residual.std(axis=0), 1e-3 * fit.residual.std())
     fit = fit_sinusoids(times, part / scale, fit.decay, fit.rate)
     variances, drift = _with_scatter(fit, part / scale, covariance(fit, part / scale))
-    sizes = np.sqrt(
-        [
-            ((fit.coefficients[[row, fit.decay.size + row]] * scale) ** 2).sum()
-            for row in range(fit.decay.size)
-        ]
-    )
-    modes = [
-        resonance
+    sizes = _sizes(fit, scale)
+    by_row = {
+        row: resonance
         for row in range(fit.decay.size)
         if found.is_confirmed[row]
         and (factor := _noise_factor(fit, row, sizes)) is not None
         and (resonance := _resonance(fit, row, factor**2 * variances, sizes)) is not None
-    ]
+    }
+    harmonics = _harmonics(by_row, _sizes(fit, scale * units))
+    modes = [mode for row, mode in by_row.items() if row not in harmonics]
     is_mode = found.is_confirmed & (fit.decay < MAX_DAMPING_RATIO * fit.rate)
+    is_mode[harmonics] = False
     modes, spread = _merged(modes, fit, sizes, is_mode)
     unseen = _unseen_share(modes, fit, sizes, is_mode)
-    return sorted(modes, key=lambda mode: -mode.size), spread or drift, unseen
+    modes.sort(key=lambda mode: -mode.size)
+    return modes, [by_row[row] for row in harmonics], spread or drift, unseen
+
+
+def _sizes(fit, scale):
+    """Return amplitudes (m,) over all sensors, each times its scale."""
+    waves = fit.coefficients[: 2 * fit.decay.size] * scale
+    return np.sqrt((waves**2).sum(axis=1).reshape(2, -1).sum(axis=0))
+
+
+def _harmonics(by_row, sizes):
+    """
+    Return the rows of Resonances that are second harmonics of another one.
+
+    A centripetal acceleration has the square of a rate, so twice its frequency and decay rate.
+    """
+    return [
+        row
+        for row, mode in by_row.items()
+        if any(
+            sizes[row] < MAX_HARMONIC_SIZE * sizes[other] and _is_twice(mode, by_row[other])
+            for other in by_row
+        )
+    ]
+
+
+def _is_twice(mode, other):
+    """Whether a mode has twice the frequency and the damping ratio of another one."""
+    twice = 2 * other.frequency
+    error = HARMONIC_STDS * np.hypot(mode.frequency_deviation, 2 * other.frequency_deviation)
+    ratio_error = HARMONIC_STDS * np.hypot(mode.ratio_deviation, other.ratio_deviation)
+    return (
+        abs(mode.frequency - twice) < min(error, MAX_HARMONIC_ERROR * twice)
+        and abs(mode.ratio - other.ratio) < ratio_error
+    )
 
 
 def _noise_factor(fit, row, sizes):
@@ -146,7 +188,8 @@ def _merged(modes, fit, sizes, is_mode):
     """
     largest = int(np.argmax(sizes))
     distance = np.abs(fit.rate - fit.rate[largest])
-    near = (distance < SPREAD * fit.rate[largest]) & (sizes > MIN_SIZE * sizes[largest])
+    near = is_mode & (distance < SPREAD * fit.rate[largest])
+    near &= sizes > MIN_SIZE * sizes[largest]
     overlaps = near & (distance > 0.0) & (distance < fit.decay + fit.decay[largest])
     if not overlaps.any() and near.sum() < SPREAD_MODES or not is_mode[largest]:
         return modes, None

@@ -45,6 +45,11 @@ def check_modes(path: str, log: VibrationLog, modes: RecordedModes) -> list[str]
             'the vibration, which widens the band of frequencies. Record in one pose with one '
             f'payload{remedy}'
         )
+    for harmonic in modes.harmonics:
+        notes.append(
+            f'{path}: {harmonic.frequency:.4g} Hz is the second harmonic of '
+            f'{harmonic.frequency / 2:.4g} Hz, not a mode, and vanishes with it'
+        )
     return notes
 
 

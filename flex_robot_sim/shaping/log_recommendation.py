@@ -89,7 +89,6 @@ def recommend_for_modes(
     uncertainty: float | None = None,
     acceleration: float | None = None,
     allowed: float | str = DEFAULT_ALLOWED_M,
-    relative_allowed: float | None = None,
 ) -> ModesRecommendation:
     """
     Return the ModesRecommendation for modes, at least one.
@@ -97,14 +96,11 @@ def recommend_for_modes(
     :param uncertainty: relative error of the frequencies; default: by their standard deviations.
     :param acceleration: of the tool [m/s2].
     :param allowed: distance of the tool from its goal that counts as rest [m], or a percentage.
-    :param relative_allowed: the same, over the vibration after a step of acceleration.
     """
     case = mode_case(resonances)
     if uncertainty is None:
         uncertainty = uncertainty_of(resonances)
     acceleration = acceleration or DEFAULT_ACCELERATION
-    if relative_allowed is not None:  # a step of acceleration doubles the deflection
-        allowed = relative_allowed * 2 * acceleration * float(case.sizes.sum())
     check_rule(uncertainty, allowed, acceleration)
     moves = LinearMoves([case], uncertainty, acceleration)
     candidates, best = compare_shapers([case], moves, uncertainty, allowed)

@@ -115,3 +115,21 @@ def test_steady_vibration_and_noise_are_no_ring_down():
     rng = np.random.default_rng(0)
     assert ring_down(RATE, rng.normal(size=(2000, 2))) is None
     assert ring_down(RATE, np.sin(30.0 * t)[:, None] + 0.1 * rng.normal(size=(2000, 1))) is None
+
+
+@pytest.mark.parametrize('is_mode', [False, True])
+def test_centripetal_acceleration_is_no_mode(is_mode):
+    """A sensor 0.5 m from the pivot of a pendulum; a true mode decays at its own rate."""
+    t = np.arange(0.0, 4.0, 1 / RATE)
+    angle = 0.15 * np.exp(pole(5.1, 0.0075) * t)
+    rate = (pole(5.1, 0.0075) * angle).real
+    tangential = 0.5 * (pole(5.1, 0.0075) ** 2 * angle).real
+    radial = 0.5 * rate**2
+    if is_mode:
+        radial = 4.0 * np.exp(pole(10.2, 0.015) * t).real
+    samples = np.column_stack([tangential, radial])
+    samples += 0.05 * np.random.default_rng(1).normal(size=samples.shape)
+    found = recorded_modes(RATE, samples)
+    assert len(found.resonances) == 1 + is_mode
+    assert len(found.harmonics) == 1 - is_mode
+    assert found.resonances[0].frequency == pytest.approx(5.1, rel=1e-3)

@@ -2,7 +2,8 @@
 Measured modes over the poses of an arm, and the shaper whose delays follow them.
 
 Between the measured poses, frequencies are interpolated, each with a band of DEVIATIONS standard
-deviations. The shaper covers the widest band of the table. The table ends at the outermost poses.
+deviations. The shaper covers the widest band of the table, but MAX_BAND at most where the mode is
+weak in the nearest log. The table ends at the outermost poses.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from flex_robot_sim.analysis.mode_table import ModeTable
 from flex_robot_sim.shaping.impulses import SI
 from flex_robot_sim.shaping.shaper_design import ShaperSpecification
 from flex_robot_sim.shaping.shaper_stages import stages_of
-from flex_robot_sim.shaping.tuning.mode_tracks import ModeTrack, mode_tracks
+from flex_robot_sim.shaping.tuning.mode_tracks import MIN_SIZE, ModeTrack, mode_tracks
 from flex_robot_sim.shaping.tuning.pose_log import PoseLog
 from flex_robot_sim.shaping.tuning.pose_regression import MAX_JOINTS, PoseRegression
 from flex_robot_sim.util.exceptions import UsageError, plain
@@ -65,6 +66,15 @@ class MeasuredTable(NamedTuple):
         ]
         return np.exp(means), np.maximum(DEVIATIONS * deviations, least)
 
+    def sizes_at(self, poses: np.ndarray) -> np.ndarray:
+        """Amplitudes (r, m) over the largest one, in the log nearest to each pose (r, n)."""
+        ranges = np.maximum(np.ptp(self.poses, axis=0), MIN_RANGE)
+        distances = np.linalg.norm((np.atleast_2d(poses)[:, None] - self.poses) / ranges, axis=2)
+        sizes = np.zeros((len(self.logs), len(self.tracks)))
+        for column, track in enumerate(self.tracks):
+            sizes[track.rows, column] = track.sizes
+        return sizes[distances.argmin(axis=1)]
+
     def grid(self) -> tuple[tuple[np.ndarray, ...], np.ndarray]:
         """Axes of `table_joints`, and poses (rows, n), the last axis running fastest."""
         poses, joints = self.poses, self.table_joints
@@ -83,6 +93,7 @@ class MeasuredTable(NamedTuple):
         axes, poses = self.grid()
         frequencies, bands = self.modes_at(poses)
         ratios = np.tile([_mean_ratio(track) for track in self.tracks], (len(poses), 1))
+        bands = self._limited(poses, bands)
         self._refuse_wide_bands(poses, frequencies, bands)
         table, low, high = (
             ModeTable(self.table_joints, axes, factors * frequencies, ratios)
@@ -95,6 +106,18 @@ class MeasuredTable(NamedTuple):
         stages = min(designs, key=_duration)
         name = f'si by {counted(len(self.logs), "measured pose")}'
         return ShaperSpecification(name, table=table, stages=tuple(stages)), float(bands.max())
+
+    def pose_to_measure(self) -> np.ndarray | None:
+        """Return the pose (n,) with the most uncertain frequency; None if it is good enough."""
+        poses = self.grid()[1]
+        bands = self._limited(poses, self.modes_at(poses)[1])
+        row = int(np.argmax(bands.max(axis=1)))
+        return poses[row] if bands[row].max() > MAX_BAND else None
+
+    def _limited(self, poses, bands):
+        """Return bands (r, m) in poses (r, n), at most MAX_BAND where a mode is weak."""
+        is_weak = self.sizes_at(poses) < MIN_SIZE
+        return np.where(is_weak, np.minimum(bands, MAX_BAND), bands)
 
     def _refuse_wide_bands(self, poses, frequencies, bands):
         row, mode = np.unravel_index(int(np.argmax(bands)), bands.shape)

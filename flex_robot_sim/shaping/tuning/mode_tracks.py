@@ -11,8 +11,8 @@ from scipy.optimize import linear_sum_assignment
 from flex_robot_sim.shaping.tuning.pose_log import PoseLog
 from flex_robot_sim.shaping.tuning.pose_regression import expected_value
 
-MAX_CHANGE = 0.5  # of the logarithm of a frequency, between a pose and those next to it
-SHAPE_WEIGHT = 0.5  # of an entirely different mode shape, over that of MAX_CHANGE
+MAX_CHANGE = 0.7  # of the logarithm of a frequency, between a pose and those next to it
+SHAPE_WEIGHT = 0.8  # of an entirely different mode shape, over that of MAX_CHANGE
 NO_PARTNER = 1.2  # cost above which a mode and a track do not fit
 MIN_DISTANCE = 0.05  # of two poses, over the largest one
 SWEEPS = 4  # of the assignment

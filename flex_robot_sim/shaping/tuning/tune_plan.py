@@ -70,6 +70,15 @@ class TunePlan(NamedTuple):
             TRANSFER_ACCELERATION * self.settings.acceleration,
         )
 
+    def with_pose(self, pose: np.ndarray) -> TunePlan:
+        """Return the plan with one more pose (n,)."""
+        middle = (self.poses.min(axis=0) + self.poses.max(axis=0)) / 2
+        travel = np.abs(self.starts - self.poses)[0]
+        return self._replace(
+            poses=np.vstack([self.poses, pose]),
+            starts=np.vstack([self.starts, _start(pose, travel, middle)]),
+        )
+
 
 def make_plan(
     joints: Sequence[str],
@@ -104,10 +113,13 @@ def make_plan(
         )
     poses = chosen_poses(low, high, varied, settings.poses)
     is_moving = np.array([not moving or name in moving for name in joints])
-    # short moves begin towards the middle of the workspace
-    directions = np.where(poses > (low + high) / 2, -1.0, 1.0)
-    starts = poses + settings.travel * is_moving * directions
+    starts = _start(poses, settings.travel * is_moving, (low + high) / 2)
     return TunePlan(tuple(joints), poses, starts, settings)
+
+
+def _start(poses, travel, middle):
+    """Return the start of short moves to poses: towards the middle of the workspace."""
+    return poses + travel * np.where(poses > middle, -1.0, 1.0)
 
 
 def chosen_poses(low: np.ndarray, high: np.ndarray, varied: np.ndarray, count: int) -> np.ndarray:

@@ -29,6 +29,7 @@ PLAN_FILE, TABLE_FILE, SHAPER_FILE = 'plan.json', 'modes.json', 'shaper.json'
 SETTLE_S = 2.0  # before a log                                                         [s]
 SETTLE_DECAYS = 4.0  # before the first log with a shaper, in time constants of the decay
 MAX_SETTLE_S = 60.0
+MAX_MORE_POSES = 3  # where frequencies are too uncertain
 QUIET_S = 1.0  # of a log before its move                                              [s]
 
 
@@ -82,13 +83,8 @@ class TuneSession:
 
     def run(self) -> TuneResult:
         """Make all steps that are not finished; return the result."""
-        count = len(self._plan.poses)
-        known, logs = self._known_logs(), []
-        for row in range(count):
-            self._record(row, 'before', self._plan.short_move(row))
-            # at once: a log without vibration ends the session before further moves
-            logs.append(known.get(self._path(row, 'before').name) or self._read(row))
-        table = measured_table(self._plan.joints, logs)
+        table = self._measured()
+        logs, count = table.logs, len(self._plan.poses)
         write_table(self.folder / TABLE_FILE, table)
         shaper, band = table.shaper()
         write_shaper(self.folder / SHAPER_FILE, shaper, '', self._plan.joints)
@@ -103,6 +99,21 @@ class TuneSession:
         ]
         after = [self._vibration(row, label, log, moves[row]) for row, log in enumerate(logs)]
         return TuneResult(table, shaper, band, _results(logs, before, after))
+
+    def _measured(self):
+        """Return the MeasuredTable of all poses, and of more where it is too uncertain."""
+        known, logs, planned = self._known_logs(), [], len(self._plan.poses)
+        while True:
+            for row in range(len(logs), len(self._plan.poses)):
+                self._record(row, 'before', self._plan.short_move(row))
+                # at once: a log without vibration ends the session before further moves
+                logs.append(known.get(self._path(row, 'before').name) or self._read(row))
+            table = measured_table(self._plan.joints, logs)
+            pose = table.pose_to_measure()
+            if pose is None or len(logs) == planned + MAX_MORE_POSES:
+                return table
+            self._say('a frequency is too uncertain between these poses: one more pose follows')
+            self._plan = self._plan.with_pose(pose)
 
     def _use_folder(self):
         """Make the folder, or check that it belongs to this plan."""

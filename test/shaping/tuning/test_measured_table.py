@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from flex_robot_sim.analysis.resonance import Resonance
-from flex_robot_sim.shaping.tuning.measured_table import measured_table, outside_table
+from flex_robot_sim.shaping.tuning.measured_table import MAX_BAND, measured_table, outside_table
 from flex_robot_sim.shaping.tuning.mode_tracks import mode_tracks
 from flex_robot_sim.shaping.tuning.pose_log import PoseLog
 from flex_robot_sim.shaping.tuning.table_file import read_table, write_table
@@ -57,6 +57,23 @@ def test_a_band_widens_away_from_the_poses():
     table = measured_table(JOINTS, logs)
     _, bands = table.modes_at(np.array([[0.0, 0.0, 1.2], [0.0, 0.8, 1.2], [0.0, 2.0, 1.2]]))
     assert bands[0, 0] < bands[1, 0] < bands[2, 0]
+
+
+def test_the_pose_with_the_most_uncertain_frequency_is_measured_next():
+    """Once measured, a pose whose log does not show the mode is not measured again."""
+
+    def mode(pose):
+        return 5 * np.exp(0.6 * np.sin(3 * pose[1]) - 0.2 * np.cos(3 * pose[2])), 1.0
+
+    logs = [log_of(GRID[row], mode(GRID[row])) for row in (0, 2, 4, 8)]
+    table = measured_table(JOINTS, logs)
+    assert table.pose_to_measure() == pytest.approx(GRID[6])
+    with pytest.raises(UsageError, match='shoulder 0.8, elbow 0.4: measure in this pose too'):
+        table.shaper()
+    table = measured_table(JOINTS, [*logs, log_of(GRID[6], (60.0, 1.0))])
+    assert table.modes_at([GRID[6]])[1][0, 0] > MAX_BAND
+    assert table.pose_to_measure() is None
+    assert table.shaper()[1] == MAX_BAND
 
 
 def test_joints_without_influence_are_not_in_the_table(table):

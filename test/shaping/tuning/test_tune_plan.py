@@ -58,6 +58,14 @@ def test_more_poses_follow_the_first_ones():
     assert {tuple(np.abs(pose - [0, 0, 1])) for pose in few.poses[1:]} == {(0.0, 1.0, 1.0)}
 
 
+def test_a_further_pose_has_the_moves_of_the_others():
+    plan = make_plan(JOINTS, [-1.0, 0.0, 0.2], [1.0, 0.0, 2.0], TuneSettings(), JOINTS[1:])
+    more = plan.with_pose(np.array([0.9, 0.0, 0.4]))
+    assert more.poses[:-1].tolist() == plan.poses.tolist()
+    assert more.starts[-1] == pytest.approx([0.9, 0.15, 0.55])
+    assert more.short_move(9).positions[-1] == pytest.approx([0.9, 0.0, 0.4])
+
+
 def test_named_joints_alone_make_short_moves():
     plan = make_plan(JOINTS, [0, -1, 0], [0, 1, 2], TuneSettings(), moving=['b'])
     assert (plan.starts != plan.poses).any(axis=0).tolist() == [False, True, False]
