@@ -25,11 +25,12 @@ CHANGE = 1.05  # factor of the last log
 def fitted(change, seconds=SECONDS):
     """Return the Identification of all logs, and the true values of each by path."""
     arm, values = truth(ROBOT)
-    true = [dict(values) for _ in range(LOGS)]
-    true[-1][CHANGED] *= change
+    factors = [1.0] * (LOGS - 1) + [change]
+    true = [{**values, CHANGED: factor * values[CHANGED]} for factor in factors]
     logs = []
-    for seed, parameters in enumerate(true):
-        plant = build_arm(with_parameters(arm.description, parameters))
+    for seed, factor in enumerate(factors):
+        # a stiffness is a factor of that of the description
+        plant = build_arm(with_parameters(arm.description, {CHANGED: factor}))
         logs.append(record(ROBOT, seconds, seed, arm=plant)._replace(path=f'log {seed}'))
     description = frs.read_description(ROBOT)
     setup = Setup(description, make_data_set(logs, build_arm(description)))
@@ -52,7 +53,8 @@ def logs_alone(quick=False):
         if all(CHANGED in estimates for estimates in alone):
             rows = [estimates[CHANGED].value for estimates in alone]
             factor = rows[-1] / np.mean(rows[:-1])
-        interval = next(one.interval for one in found.estimates if one.path == CHANGED)
+        joint = next(one for one in found.estimates if one.path == CHANGED)
+        interval = joint.interval
         out[f'factor {change:g}'] = {
             'factor found': round(float(factor), 4),
             'median error alone': float(f'{np.median(np.abs(errors)):.2g}'),
@@ -61,6 +63,9 @@ def logs_alone(quick=False):
             'reported': [note for note in found.notes if note.startswith('logs differ')],
             'all true values in the interval': all(
                 interval[0] <= values[CHANGED] <= interval[1] for values in true
+            ),
+            'error of the joint fit': float(
+                f'{joint.value / np.mean([values[CHANGED] for values in true]) - 1:.2g}'
             ),
         }
     return out
