@@ -144,7 +144,7 @@ def _tables(members):
     for table, names in (
         (members.state, SAVED_FIELDS['state']),
         (members.works, (*STEP_HISTORY_FIELDS, *MEMORY_FIELDS, *SERVO_FIELDS)),
-        (members.watches, ('bent', 'turned', 'loaded', 'hard', 'coarse', 'enough')),
+        (members.watches, ('bent', 'turned', 'loaded', 'hard', 'coarse', 'enough', 'singular')),
     ):
         tables.update({name: getattr(table, name) for name in names})
     return tables

@@ -104,6 +104,7 @@ class Members:
         """Clear the recorded and reported events of members."""
         watches = self.watches
         watches.bent[rows] = watches.turned[rows] = watches.loaded[rows] = -1
+        watches.singular[rows, 0] = -1
         watches.hard[rows], watches.coarse[rows] = (0, 0, -1), 0.0
         for k in rows:
             self.seen[k].clear()

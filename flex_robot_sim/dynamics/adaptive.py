@@ -14,6 +14,7 @@ import numpy as np
 
 from flex_robot_sim.dynamics.arm_state import ArmState, StepSettings
 from flex_robot_sim.dynamics.constraints.projection import close_loops, instant_dynamics
+from flex_robot_sim.dynamics.constraints.singular_poses import note_singular_pose
 from flex_robot_sim.dynamics.forces import add_powers
 from flex_robot_sim.dynamics.loads import LoadArrays, set_loads
 from flex_robot_sim.dynamics.monitors import Watch, note_validity
@@ -77,6 +78,7 @@ def advance_adaptively(
         state.flow[:2] += solver.y[-2:]
         if arm.constraint_kind.size:
             call_with_tables(close_loops, arm, q, qd, work)
+            call_with_tables(note_singular_pose, arm, step, watch, work)
     return steps
 
 

@@ -22,6 +22,7 @@ from flex_robot_sim.dynamics.constraints.projection import (
     instant_dynamics,
 )
 from flex_robot_sim.dynamics.constraints.responses import add_response, factor_constraints
+from flex_robot_sim.dynamics.constraints.singular_poses import note_singular_pose
 from flex_robot_sim.dynamics.constraints.solution import (
     close_middle,
     close_rates,
@@ -90,6 +91,7 @@ def advance(arm, loads, settings, state, steps, watch, work):
             work.joint_force[:] = 0.0
             return step
         note_validity(arm, state.q, step, watch, work)
+        note_singular_pose(arm, step, watch, work)
     return steps
 
 
@@ -119,6 +121,7 @@ def advance_explicitly(arm, loads, settings, state, steps, watch, work):
             flow[0], flow[1] = work_before, dissipated_before
             return step
         note_validity(arm, q, step, watch, work)
+        note_singular_pose(arm, step, watch, work)
     return steps
 
 

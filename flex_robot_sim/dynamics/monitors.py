@@ -1,8 +1,8 @@
 """
 Validity monitors: small bending, slow rotation without shortening, and sufficiently short steps.
 
-The compiled loop checks every step. Each flexible body and cause is reported once, and so is
-motion whose oscillations are too fast for the step length (T47).
+The compiled loop checks every step. Each flexible body and cause is reported once, and so are
+motion whose oscillations are too fast for the step length (T47) and a singular pose of loops.
 """
 
 from collections.abc import Callable, Iterator
@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy import sqrt
 
+from flex_robot_sim.dynamics.constraints.singular_poses import monitored_joints
 from flex_robot_sim.dynamics.mass_matrix import mass_matrix
 from flex_robot_sim.dynamics.stability import spring_matrices
 from flex_robot_sim.jit.array_table import pass_by_pointer
@@ -51,6 +52,10 @@ class Watch(NamedTuple):
     hard: np.ndarray  # (3,)  subdivided steps, inaccurate substeps, first of them
     coarse: np.ndarray  # (3,)  kinetic energy in coarse steps and in all; coarse steps
     enough: np.ndarray  # (1,)  coarse steps from which they are checked and reported
+    loop_joint: np.ndarray  # (p,)  joints that closed loops determine
+    gram: np.ndarray  # (p, p)  temporary
+    singular: np.ndarray  # (3,)  first step that reaches a singular pose, -1: none; the rank of
+    #            the loops in other poses so far, and the largest possible one
 
 
 def make_watch(arm: ArmModel, settings: SimulationSettings) -> Watch:
@@ -63,6 +68,7 @@ def make_watch(arm: ArmModel, settings: SimulationSettings) -> Watch:
     }
     ends.update(arm.tips.values())
     lengths = np.array([arm.beams[body].length for body in bodies])
+    loop_joints, rank = monitored_joints(arm)
     return Watch(
         np.array(bodies, int),
         np.array([ends[body] for body in bodies], int),
@@ -75,6 +81,9 @@ def make_watch(arm: ArmModel, settings: SimulationSettings) -> Watch:
         np.array([0, 0, -1]),
         np.zeros(3),
         np.array([MIN_SLOW_COARSE_STEPS]),
+        loop_joints,
+        np.zeros((loop_joints.size, loop_joints.size)),
+        np.array([-1, 0, rank]),
     )
 
 
@@ -217,6 +226,7 @@ def count_events(watch):
         events += 1
     if watch.coarse[2] >= watch.enough[0] and watch.coarse[0] > 0.5 * watch.coarse[1]:
         events += 1
+    events += int(watch.singular[0] >= 0)
     for k in range(watch.body.size):
         events += int(watch.bent[k] >= 0) + int(watch.turned[k] >= 0)
         events += int(watch.loaded[k] >= 0)
@@ -257,6 +267,17 @@ def report_lines(
             f'by {time_of(0):.4g} s most of the motion swings in fewer than '
             f'{MIN_STEPS_PER_PERIOD} steps: time_step = {settings.time_step:g} s is too long '
             'to show it. Take a shorter one'
+        )
+    if watch.singular[0] >= 0 and 'singular' not in reported:
+        reported.add('singular')
+        meaning = (
+            'the motors do not determine the passive joints there. Keep away from it'
+            if arm.actuated.any()
+            else 'they can move in more ways there, and their forces are not unique'
+        )
+        yield (
+            f'the closed loops reach a singular pose at {time_of(watch.singular[0]):.4g} s: '
+            f'{meaning}'
         )
     row = 0
     for link, bodies in arm.segments.items():

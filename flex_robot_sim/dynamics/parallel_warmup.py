@@ -71,6 +71,7 @@ def compile_jobs() -> list[tuple[Callable, Callable, tuple[Any, ...]]]:
     from flex_robot_sim.dynamics.constraints.projection import add_prescribed_reactions
     from flex_robot_sim.dynamics.constraints.responses import factor_constraints
     from flex_robot_sim.dynamics.constraints.rows import set_rows
+    from flex_robot_sim.dynamics.constraints.singular_poses import note_singular_pose
     from flex_robot_sim.dynamics.constraints.solution import close_middle, close_rates, close_step
     from flex_robot_sim.dynamics.coupled_damping import apply_coupled_damping
     from flex_robot_sim.dynamics.energy import set_energies
@@ -97,6 +98,7 @@ def compile_jobs() -> list[tuple[Callable, Callable, tuple[Any, ...]]]:
     return [
         (compile_part, note_coarseness, (arm, q, q, q, h, watch)),
         (compile_part, note_validity, (arm, q, 0, watch, work)),
+        (compile_part, note_singular_pose, (arm, 0, watch, work)),
         (compile_part, add_powers, (arm, q, q, q, effort, h, h, work, flow)),
         (compile_part, store_joint_forces, (arm, q, work)),
         (compile_part, add_prescribed_reactions, (arm, work, q, q)),

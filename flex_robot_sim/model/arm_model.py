@@ -179,6 +179,10 @@ class Workspace(NamedTuple):
     constraint_impulse: np.ndarray  # (c,)     of each row, as last solved
     constraint_change: np.ndarray  # (c,)      temporary of its solution
     constraint_end_jacobian: np.ndarray  # (c, n)  W at the end of a step
+    rank_share: (
+        Vectors3  # (3,)       distance to a singular pose at the last check, as a share; steps
+    )
+    #            since this check, and until the next one
     row_wrench: Vectors6  # (2, c, 6)  temporaries of the responses, by row
     row_modal_force: np.ndarray  # (2, c, n)
     row_acceleration: Vectors6  # (i, c, 6)
@@ -479,6 +483,7 @@ def _shapes(i, n, s, j, total, shared, elements, c, elastic):
         'constraint_impulse': (c,),
         'constraint_change': (c,),
         'constraint_end_jacobian': (c, total),
+        'rank_share': (3,),
         'row_wrench': (2, c, 6),
         'row_modal_force': (2, c, n),
         'row_acceleration': (i, c, 6),

@@ -34,7 +34,15 @@ from flex_robot_sim.util.settings import SimulationSettings
 
 MEMORY_FIELDS = ('slip', 'slip_end')  # of the workspace: deflections that joints remember
 # of the workspace, cleared where the results of previous steps no longer hold
-STEP_HISTORY_FIELDS = ('joint_force', 'gear_law', 'own_inertia', 'last', 'is_nonsmooth', 'step')
+STEP_HISTORY_FIELDS = (
+    'joint_force',
+    'gear_law',
+    'own_inertia',
+    'last',
+    'is_nonsmooth',
+    'step',
+    'rank_share',
+)
 SERVO_FIELDS = ('target', 'target_rate', 'servo_stiffness', 'servo_damping')
 # inputs of the steps; the workspace of queries shares them
 INPUT_FIELDS = (
@@ -49,7 +57,7 @@ SAVED_FIELDS = {  # of each table: what the next step depends on
     'state': ('q', 'qd', 'qdd', 'effort', 'flow'),
     'work': (*STEP_HISTORY_FIELDS, *INPUT_FIELDS, 'applied', 'prescribed_effort'),
     'arrays': ('inertia', 'stop_damping'),  # they change with payloads and servos
-    'watch': ('turn', 'bent', 'turned', 'loaded', 'hard', 'coarse', 'enough'),
+    'watch': ('turn', 'bent', 'turned', 'loaded', 'hard', 'coarse', 'enough', 'singular'),
 }
 
 MakeFormulation = Callable[[ArmModel], Formulation]
@@ -196,7 +204,7 @@ class SimulatedArm:
     def forget_events(self) -> None:
         """Clear the recorded events."""
         watch = self.watch
-        watch.bent[:] = watch.turned[:] = watch.loaded[:] = -1
+        watch.bent[:] = watch.turned[:] = watch.loaded[:] = watch.singular[0] = -1
         watch.hard[:], watch.coarse[:] = (0, 0, -1), 0.0
 
     def take_steps(self, steps: int) -> Iterator[tuple[int, int | None]]:

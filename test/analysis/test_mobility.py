@@ -2,6 +2,7 @@
 
 import re
 
+import numpy as np
 import pytest
 from closed_loops import LOOPS
 
@@ -65,6 +66,47 @@ def test_a_singular_start_pose_is_reported():
     simulation.set_state([0.4, 0.0, 0.0])
     assert simulation.reports == []
     simulation.step(10)
+    assert simulation.reports == []
+
+
+def moving(position, rate):
+    """Positions and velocities of the joints of the parallelogram."""
+    return position * np.array([1.0, -1.0, 1.0]), rate * np.array([1.0, -1.0, 1.0])
+
+
+def test_a_singular_pose_in_a_run_is_reported_once():
+    # all links have the same rate in every pose, so that only gravity would change it
+    arm = parallelogram()
+    line = (
+        'the closed loops reach a singular pose at {:.4g} s: the motors do not determine the '
+        'passive joints there. Keep away from it'
+    )
+    simulation = frs.Simulation(arm)
+    simulation.set_state(*moving(0.1, -20.0))
+    simulation.step(2)
+    state = simulation.save_state()
+    for _ in range(20):
+        simulation.step()
+    (found,) = simulation.reports
+    passed = float(found.split(' at ')[1].split(' s:')[0])
+    assert found == line.format(passed)
+    assert passed == pytest.approx(0.1 / 20.0, abs=1.1e-3)
+    simulation.restore_state(state)
+    assert simulation.reports == []
+    simulation.step(400)  # more turns, in one call
+    assert simulation.reports == [found]
+    batch = frs.Batch(arm, 2)
+    batch.set_state(*np.stack([moving(0.1, -20.0), moving(1.5, 0.0)], axis=1))
+    batch.step(20)
+    assert batch.reports == [(0, found)]
+
+
+def test_a_loop_without_singular_poses_has_no_such_line():
+    simulation = frs.Simulation(frs.load('four_bar'))
+    simulation.set_state(v=[20.0, 0.0, 0.0])
+    simulation.step(1000)
+    assert simulation.position[0] > 6.0  # turns
+    assert simulation.reports == []
 
 
 def test_check_refuses_a_loop_that_does_not_close(tmp_path, capsys):

@@ -131,3 +131,22 @@ def test_a_flat_parallelogram_falls_from_rest_as_a_pendulum():
     moment = 0.3 * 9.81 * CRANK * 2
     assert 0.5 * inertia * rate**2 == pytest.approx(-moment * np.sin(angle), rel=1e-6)
     assert sum(simulation.energy()[:3]) == pytest.approx(start, abs=1e-9)
+
+
+PASSED = 'the closed loops reach a singular pose at '
+
+
+@pytest.mark.parametrize('gravity', [0.0, 9.81])
+@pytest.mark.parametrize(('linkage', 'steps', 'rate', 'step'), [*random_passes(8)])
+def test_a_singular_pose_is_reported_once_with_its_time(linkage, steps, rate, step, gravity):
+    steps += 3.0 + round(0.02 / (rate * step))  # from poses that are not singular
+    start = SINGULAR[linkage] - steps * rate * step
+    simulation = simulation_of(linkage, start, rate, step, (0.0, 0.0, -gravity))
+    passed = 0
+    while simulation.position[0] < SINGULAR[linkage] and passed < 400:
+        simulation.step()
+        passed += 1
+    simulation.step(10)
+    (line,) = [one for one in simulation.reports if one.startswith(PASSED)]
+    time = float(line.removeprefix(PASSED).split(' s: ')[0])
+    assert time == pytest.approx(passed * step, abs=2.1 * step)
