@@ -20,7 +20,7 @@ from flex_robot_sim.analysis.workspace_pool import borrowed
 from flex_robot_sim.dynamics.forward_dynamics_derivatives import forward_dynamics_derivatives
 from flex_robot_sim.dynamics.loads import Push, make_loads
 from flex_robot_sim.dynamics.mass_matrix import refuse_massless
-from flex_robot_sim.model.arguments import checked, checked_coordinates
+from flex_robot_sim.model.arguments import checked, checked_coordinates, refuse_closed_loops
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.motion.limits import effort_limits
 from flex_robot_sim.util.summary import summarized
@@ -155,5 +155,6 @@ def inverse_dynamics_derivatives(
         assert np.allclose(slopes.dtau_da, frs.mass_matrix(arm, q))
     """
     q, v, a = checked_coordinates(arm, q=q, v=v, a=a)
+    refuse_closed_loops(arm, 'derivatives')
     M, dtau_dv, dtau_dq, is_smooth = smooth_slopes(arm, make_loads(arm, pushes), q, v, a)
     return InverseDynamicsDerivatives(dtau_dq, dtau_dv, M, is_smooth)

@@ -19,7 +19,13 @@ from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.analysis.natural_modes import frequencies
 from flex_robot_sim.feedback.lqg_gains import gains_at, lqg_law, outputs_of
 from flex_robot_sim.feedback.pose_model import closed_loop_step, pose_model
-from flex_robot_sim.model.arguments import array_or_nan, expect_arm, expect_one_of, number_or_nan
+from flex_robot_sim.model.arguments import (
+    array_or_nan,
+    expect_arm,
+    expect_one_of,
+    number_or_nan,
+    refuse_closed_loops,
+)
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.simulation.loop_timing import LoopTiming, checked_timing
 from flex_robot_sim.util.exceptions import SettingError, shortened
@@ -92,7 +98,8 @@ def design_lqg(
         design.bandwidth, design.warning          # [Hz], and why it is unusable, or ''
         law = frs.feedback.Lqg(arm, design)
     """
-    expect_arm(arm)
+    expect_arm(arm, closed_loops=True)
+    refuse_closed_loops(arm, 'Lqr or design_damping')
     if not arm.actuated.all():
         name = arm.joint_names[int(np.argmin(arm.actuated))]
         raise SettingError(

@@ -29,16 +29,20 @@ def expect_arm(arm: object, *, closed_loops: bool = False) -> None:
         refuse_closed_loops(arm)
 
 
-def refuse_closed_loops(arm: ArmModel) -> None:
-    """Raise SettingError for an arm with constraints, in everything that needs a tree."""
+def refuse_closed_loops(arm: ArmModel, alternative: str = 'Simulation') -> None:
+    """
+    Raise SettingError for an arm with constraints, in everything that needs a tree.
+
+    :param alternative: what to use with such an arm.
+    """
     if arm.closed_loops:
         name, loop = next(iter(arm.closed_loops.items()))
         what, remedy = f'the closed loop "{name}"', 'remove <constraint> from the robot'
         if loop.constraint.kind == 'mimic':
             what, remedy = f'the mimic joint "{name}"', 'write mimic="held" in <flexibility>'
         raise SettingError(
-            f'"{arm.description.name}" has {what}, and this works on trees only: use Simulation, '
-            f'or {remedy}'
+            f'"{arm.description.name}" has {what}, and this works on trees only: use '
+            f'{alternative}, or {remedy}'
         )
 
 
