@@ -15,6 +15,7 @@ import numpy as np
 
 from flex_robot_sim.analysis.differences import scales
 from flex_robot_sim.control.gravity_table import MAX_JOINTS, GravityTable
+from flex_robot_sim.control.joint_springs import spring_efforts
 from flex_robot_sim.control.loop_feed_forward import LoopFeedForward
 from flex_robot_sim.dynamics.forward_dynamics import inverse_dynamics
 from flex_robot_sim.dynamics.stability import spring_matrices
@@ -36,6 +37,7 @@ class FeedForward:
         self.lead = np.zeros(n)  # offset from link side to motor side           [rad, m]
         self.is_settled = self.has_diverged = False
         self._arrays, self._work = arrays, make_workspace(arrays)
+        self._sprung_arm = arm if arrays.spring.any() else None
         self._q, self._zero, self._force = np.zeros((3, arm.size))
         self._position, self._joint_force = self._q[:n], self._force[:n]  # views
         self._key = b''
@@ -68,6 +70,7 @@ class FeedForward:
             self._share, self._size = 1.0, np.inf
         if self._table is not None:
             self._table.update(target)
+            self._add_springs(target)
             self.is_settled = True
             return
         self._position[:] = target
@@ -77,7 +80,12 @@ class FeedForward:
     def _set_efforts(self):
         inverse_dynamics(self._arrays, self._q, self._zero, self._zero, self._work, self._force)
         self.effort[:] = self._joint_force
-        np.multiply(self._joint_force, self._gear_compliance, out=self.lead)
+        self._add_springs(self._position)
+        np.multiply(self.effort, self._gear_compliance, out=self.lead)
+
+    def _add_springs(self, position):
+        if self._sprung_arm is not None:
+            self.effort += spring_efforts(self._sprung_arm, position)
 
     def _correct_elastic_part(self):
         """Correct the elastic coordinates; return whether they have converged."""

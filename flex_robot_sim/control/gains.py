@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from flex_robot_sim.control.joint_springs import spring_efforts
 from flex_robot_sim.control.loop_feed_forward import hanging_efforts
 from flex_robot_sim.control.loop_gravity import closed_pose, loop_gravity
 from flex_robot_sim.dynamics.forward_dynamics import inverse_dynamics
@@ -51,4 +52,4 @@ def carrying_efforts(arm: ArmModel, position: Sequence[float] | np.ndarray) -> n
     q, zero, force = np.zeros((3, arm.size))
     q[: len(position)] = position
     inverse_dynamics(arm.arrays, q, zero, zero, make_workspace(arm.arrays), force)
-    return force[: len(position)]
+    return force[: len(position)] + spring_efforts(arm, q[: len(position)])

@@ -13,6 +13,7 @@ from math import cos, pi, sin
 import numpy as np
 
 from flex_robot_sim.control.gains import carrying_efforts
+from flex_robot_sim.control.joint_springs import without_springs
 from flex_robot_sim.model.arm_model import ArmModel
 
 MAX_JOINTS = 7  # above it a table is slower than inverse dynamics
@@ -23,14 +24,14 @@ class GravityTable:
 
     def __init__(self, arm: ArmModel) -> None:
         """Fill the table with 2 or 3 poses per joint."""
-        names = arm.joint_names
+        names, relaxed = arm.joint_names, without_springs(arm)
         self.effort = np.zeros(len(names))  # [N m, N]
         self._revolute = [unit == 'rad' for unit in arm.units]
         positions = [
             (0.0, 2 * pi / 3, 4 * pi / 3) if revolute else (0.0, 1.0)
             for revolute in self._revolute
         ]
-        table = np.array([carrying_efforts(arm, pose) for pose in product(*positions)])
+        table = np.array([carrying_efforts(relaxed, pose) for pose in product(*positions)])
         table = table.reshape(*map(len, positions), len(names))
         for j, (revolute, samples) in enumerate(zip(self._revolute, positions)):
             terms = np.linalg.inv([_terms(revolute, q) for q in samples])

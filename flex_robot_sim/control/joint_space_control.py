@@ -6,8 +6,9 @@ torque are
 
     u = M(q) (q_r'' + 2 z w (q_r' - q') + w^2 (q_r - q)) + h(q, q').                  (C30)
 
-The errors of a rigid arm then obey e'' + 2 z w e' + w^2 e = 0. Both laws need encoders only, and
-have no state of their own.
+The errors of a rigid arm then obey e'' + 2 z w e' + w^2 e = 0. Joints without a motor
+accelerate as the others and their own springs and dampers make them. Both laws need encoders only,
+and have no state of their own.
 """
 
 from __future__ import annotations
@@ -20,9 +21,13 @@ from numpy.typing import ArrayLike
 from flex_robot_sim.analysis.constraint_terms import gaps_and_jacobian, second_rates
 from flex_robot_sim.analysis.drive_conditions import Gains, servo_gains
 from flex_robot_sim.analysis.joint_space_inertia import rigid_coordinates, rigid_moves
-from flex_robot_sim.analysis.loop_motion import null_space_basis
+from flex_robot_sim.analysis.loop_motion import null_space_basis, pseudo_inverse
+from flex_robot_sim.analysis.tangent import residual_force
 from flex_robot_sim.control.gains import carrying_efforts
+from flex_robot_sim.control.joint_springs import spring_efforts
 from flex_robot_sim.dynamics.forward_dynamics import inverse_dynamics
+from flex_robot_sim.dynamics.loads import make_loads
+from flex_robot_sim.dynamics.mass_matrix import mass_matrix
 from flex_robot_sim.feedback.measurement import Measurement, checked_field
 from flex_robot_sim.model.arguments import checked, expect_arm, positive
 from flex_robot_sim.model.arm_model import ArmModel, make_workspace
@@ -138,11 +143,23 @@ class ComputedTorque:
         if self._arm.closed_loops:
             columns, q, v, a = self._in_loops(position, velocity, wanted)
         else:
-            columns = self._columns
+            columns, wanted = self._columns, np.where(self._arm.actuated, wanted, 0.0)
             q, v, a = (columns @ values for values in (position, velocity, wanted))
+            a += self._passive_accelerations(q, v, a)
         force = np.zeros(q.size)
         inverse_dynamics(self._arm.arrays, q, v, a, self._work, force)
+        joints = self._arm.joint_q
+        force[joints] += spring_efforts(self._arm, q[joints])
         return np.clip(force @ columns, -self.limits, self.limits)
+
+    def _passive_accelerations(self, q, v, a):
+        """Accelerations (n,) of passive joints in a tree, where the others have those of a."""
+        arm, columns = self._arm, self._columns[:, ~self._arm.actuated]
+        if not columns.size:
+            return np.zeros(arm.size)
+        missing = columns.T @ residual_force(arm, make_loads(arm), q, v, a)
+        M = columns.T @ mass_matrix(arm.arrays, q) @ columns
+        return -columns @ (pseudo_inverse(M)[0] @ missing)  # axes of a ball joint may coincide
 
     def _in_loops(self, position, velocity, wanted):
         """Motion by each motor (n, joints), and coordinates, rates and accelerations (n,)."""

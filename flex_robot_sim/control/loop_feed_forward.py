@@ -17,6 +17,7 @@ import numpy as np
 from flex_robot_sim.analysis.constraint_terms import gaps_and_jacobian
 from flex_robot_sim.analysis.differences import scales
 from flex_robot_sim.analysis.loop_poses import hanging_pose
+from flex_robot_sim.control.joint_springs import spring_efforts
 from flex_robot_sim.dynamics.constraints.closing import MIN_SINGULAR_VALUE
 from flex_robot_sim.dynamics.forward_dynamics import inverse_dynamics
 from flex_robot_sim.dynamics.stability import spring_matrices
@@ -101,7 +102,9 @@ class LoopFeedForward:
             self._follow(np.zeros(0, int))
         self.is_settled = bool(size <= SETTLED_STEP)
         self._q = q
-        self.effort[:] = np.where(self._actuated, force[self._arm.joint_q], 0.0)
+        joints = self._arm.joint_q
+        held = force[joints] + spring_efforts(self._arm, q[joints])
+        self.effort[:] = np.where(self._actuated, held, 0.0)
         np.multiply(self.effort, self._gear_compliance, out=self.lead)
 
     def _follow(self, elastic):
@@ -113,7 +116,7 @@ class LoopFeedForward:
         scale = self._scale[self._free]
         self._block = self._stiffness[np.ix_(self._free, self._free)] * np.outer(scale, scale)
         self._block[: passive.size] = self._block[:, : passive.size] = 0.0
-        springs = self._hangs * arm.arrays.spring[passive] * scale[: passive.size]
+        springs = arm.arrays.spring[passive] * scale[: passive.size]
         self._block[range(passive.size), range(passive.size)] = springs * scale[: passive.size]
         self._spring_offset = np.zeros(self._free.size)
         self._spring_offset[: passive.size] = springs * arm.arrays.spring_rest[passive]

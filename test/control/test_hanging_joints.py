@@ -69,6 +69,17 @@ def test_a_controller_holds_the_hinge_where_two_axes_of_the_ball_joint_coincide(
         assert simulation.q[0] == pytest.approx(target, abs=1e-4)
 
 
+@pytest.mark.parametrize('seed', range(4))
+def test_errors_of_computed_torque_obey_their_equation_while_the_rod_swings(seed):
+    arm, rate = hanging('spring_stiffness="3" viscous_friction="0.2"'), 2 * np.pi * 2.0
+    position, velocity = np.random.default_rng(seed).uniform(-0.8, 0.8, (2, 4))
+    law = frs.control.ComputedTorque(arm, reference=np.zeros(4), frequency=2.0)
+    effort = law.step(frs.feedback.Measurement(0.0, position, velocity))
+    assert not effort[1:].any()
+    a = frs.forward_dynamics(arm, position, velocity, effort)
+    assert a[0] == pytest.approx(-2 * rate * velocity[0] - rate**2 * position[0], rel=1e-9)
+
+
 def test_the_feed_forward_follows_the_hanging_rod():
     gravity = make_feed_forward(hanging(), 'gravity')
     for turn in np.linspace(0.0, 2.0, 201):

@@ -11,6 +11,7 @@ from refusals import refusal
 
 import flex_robot_sim as frs
 from flex_robot_sim.control.controller_settings import ControllerSettings
+from flex_robot_sim.control.feed_forward import make_feed_forward
 from flex_robot_sim.control.gains import carrying_efforts
 from flex_robot_sim.control.gravity_table import GravityTable
 from flex_robot_sim.control.joint_controller import JointController
@@ -141,6 +142,24 @@ def test_sag_brings_the_link_side_of_flexible_joints_to_the_target(two_link):
     at_rest = frs.equilibrium(two_link, simulation.motor_position)
     np.testing.assert_allclose(at_rest.q[:3], POSE, atol=1e-6)
     np.testing.assert_allclose(controller.effort, at_rest.effort, atol=2e-5)
+
+
+def test_the_feed_forward_holds_springs_across_joints(two_link):
+    spring, rest = np.array([0.0, 30.0, 20.0]), np.array([0.0, 0.2, -0.4])
+    arrays = two_link.arrays._replace(spring=spring, spring_rest=rest)
+    arm, pose = replace(two_link, arrays=arrays), np.array(POSE)
+    sag, gravity = make_feed_forward(arm, 'sag'), make_feed_forward(arm, 'gravity')
+    for _ in range(60):
+        sag.update(pose)
+    at_rest = frs.equilibrium(arm, pose + sag.lead)
+    np.testing.assert_allclose(at_rest.q[:3], POSE, atol=1e-8)
+    np.testing.assert_allclose(sag.effort, at_rest.effort, atol=1e-8)
+    gravity.update(pose)
+    without = make_feed_forward(two_link, 'gravity')
+    without.update(pose)
+    expected = without.effort + spring * (pose - rest)
+    np.testing.assert_allclose(gravity.effort, expected, atol=1e-12)
+    np.testing.assert_allclose(carrying_efforts(arm, pose), expected, atol=1e-9)
 
 
 @pytest.mark.parametrize('feedback', ['motor', 'link'])

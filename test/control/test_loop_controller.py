@@ -11,6 +11,7 @@ from refusals import refusal
 import flex_robot_sim as frs
 from flex_robot_sim.analysis.joint_space_inertia import poses_within
 from flex_robot_sim.control.controller_settings import ControllerSettings
+from flex_robot_sim.control.gains import carrying_efforts
 from flex_robot_sim.control.joint_controller import JointController
 from flex_robot_sim.control.loop_feed_forward import LoopFeedForward
 from flex_robot_sim.control.servo import design_servo
@@ -35,17 +36,32 @@ def controlled(arm, **settings):
     return simulation, controller
 
 
-def test_gravity_efforts_are_the_slopes_of_the_potential_energy(arm):
+def sprung():
+    """Return the four-bar with springs across its joints."""
+    springs = ''.join(
+        f'<joint name="{name}_joint" spring_stiffness="{k}" spring_reference="0.3"/>'
+        for name, k in (('crank', 2.0), ('coupler', 0.0), ('rocker', 3.0))
+        if k
+    )
+    text = frs.load('four_bar').description.text
+    return frs.load(text.replace('</flexibility>', f'{springs}</flexibility>'))
+
+
+@pytest.mark.parametrize('make', [lambda: frs.load('four_bar'), sprung])
+def test_gravity_efforts_are_the_slopes_of_the_potential_energy(make):
+    arm = make()
     simulation, gravity, h = frs.Simulation(arm), LoopFeedForward(arm, 'gravity'), 1e-5
 
     def potential(turn):
         simulation.set_state([turn, *simulation.position[1:]])  # on the same branch
-        return simulation.energy().gravity
+        return simulation.energy().gravity + simulation.energy().strain
 
     for turn in 0.3 * np.arange(22):  # a whole turn
         gravity.update(np.array([turn, 0.0, 0.0]))
         slope = (potential(turn + h) - potential(turn - h)) / (2 * h)
         assert gravity.effort == pytest.approx([slope, 0.0, 0.0], abs=1e-6)
+        efforts = carrying_efforts(arm, [turn, *simulation.position[1:]])
+        assert efforts == pytest.approx([slope, 0.0, 0.0], abs=1e-6)
 
 
 def test_a_crank_follows_a_trajectory_and_is_held_at_its_end(arm):
