@@ -13,7 +13,7 @@ from flex_robot_sim.analysis.loop_motion import null_space_basis, pseudo_inverse
 from flex_robot_sim.analysis.tangent import residual_force
 from flex_robot_sim.dynamics.constraints.closing import name_of_row
 from flex_robot_sim.dynamics.loads import LoadArrays
-from flex_robot_sim.dynamics.mass_matrix import mass_matrix, refuse_massless
+from flex_robot_sim.dynamics.mass_matrix import mass_matrix, refuse_massless, refuse_massless_pose
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.util.exceptions import SettingError
 
@@ -90,6 +90,7 @@ def loop_accelerations(
         a = basis.follow(-second_rates(arm, q, v, a)[:, None])[:, 0]
         _refuse_locked_rates(arm, q, v, a)
     N = basis.N
+    refuse_massless_pose(arm, M, N)
     a = a + N @ np.linalg.solve(N.T @ M @ N, -N.T @ (needed + M @ a))
     force, others = constraint_forces(arm, W, needed + M @ a, locked)
     held = np.where(arm.actuated, others[motors], 0.0)

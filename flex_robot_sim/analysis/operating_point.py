@@ -8,7 +8,7 @@ from flex_robot_sim.analysis.loop_forces import refuse_open_loops
 from flex_robot_sim.analysis.statics import equilibrium_and_slopes
 from flex_robot_sim.analysis.tangent import Slopes, residual_force
 from flex_robot_sim.dynamics.loads import LoadArrays
-from flex_robot_sim.dynamics.mass_matrix import refuse_massless
+from flex_robot_sim.dynamics.mass_matrix import refuse_massless, refuse_massless_pose
 from flex_robot_sim.model.arguments import array_or_nan, joints_or_coordinates
 from flex_robot_sim.model.arm_model import ArmModel
 
@@ -44,6 +44,7 @@ def accelerations(
     free = np.setdiff1d(np.arange(arm.size), locked)
     refuse_massless(arm)
     M, qdd = mass_matrix(arm, q), np.zeros(arm.size)
+    refuse_massless_pose(arm, M, np.eye(arm.size)[:, free])
     qdd[free] = np.linalg.solve(M[np.ix_(free, free)], -force[free])
     if effort is None:
         effort = np.where(arm.actuated, (M @ qdd + force)[motors], 0.0)

@@ -92,23 +92,45 @@ def refuse_massless(arm: ArmModel) -> None:
     if arm in _checked_arms:
         return
     M = mass_matrix(arm.arrays, np.zeros(arm.size))
+    lightest = _massless_motion(M)
+    if lightest is not None:
+        raise SettingError(
+            f'"{arm.coordinate_names[np.argmax(np.abs(lightest))]}" moves no mass. Give what it '
+            'moves an inertia, or leave it out of the description'
+        )
+    _checked_arms.add(arm)
+
+
+def refuse_massless_pose(arm: ArmModel, M: np.ndarray, N: np.ndarray | None = None) -> None:
+    """
+    Raise SettingError if a motion moves no mass in a pose, where two axes of a joint coincide.
+
+    :param M: mass matrix (n, n) there; N: possible motions (n, k); default: all.
+    """
+    lightest = _massless_motion(M if N is None else N.T @ M @ N)
+    if lightest is not None:
+        motion = np.abs(lightest if N is None else N @ lightest)
+        names = [name for name, size in zip(arm.coordinate_names, motion) if size > 0.1]
+        raise SettingError(
+            f'{", ".join(names)} of {arm.description.name} move no mass in this pose, in which '
+            'their axes coincide: take another pose'
+        )
+
+
+def _massless_motion(M):
+    """Return a motion (n,) without inertia, in units of the inertias; None: there is none."""
     inertia = np.diag(M)
+    if not inertia.size:
+        return None
     lightest = np.argmin(inertia)
-    if inertia[lightest] > 0:
-        scale = np.sqrt(inertia)
-        scaled = M / np.outer(scale, scale)
-        if _is_definite(scaled - 10 * MIN_SCALED_EIGENVALUE * np.eye(len(M))):
-            _checked_arms.add(arm)
-            return
-        values, shapes = np.linalg.eigh(scaled)
-        if values[0] > MIN_SCALED_EIGENVALUE:
-            _checked_arms.add(arm)
-            return
-        lightest = np.argmax(np.abs(shapes[:, 0]))
-    raise SettingError(
-        f'"{arm.coordinate_names[lightest]}" moves no mass. Give what it moves an '
-        'inertia, or leave it out of the description'
-    )
+    if not inertia[lightest] > 0:
+        return np.eye(len(M))[lightest]
+    scale = np.sqrt(inertia)
+    scaled = M / np.outer(scale, scale)
+    if _is_definite(scaled - 10 * MIN_SCALED_EIGENVALUE * np.eye(len(M))):
+        return None
+    values, shapes = np.linalg.eigh(scaled)
+    return None if values[0] > MIN_SCALED_EIGENVALUE else shapes[:, 0]
 
 
 def _is_definite(matrix):

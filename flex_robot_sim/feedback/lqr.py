@@ -22,8 +22,11 @@ from flex_robot_sim.model.arguments import array_or_nan, checked, expect_arm, nu
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.motion.limits import effort_limits
 from flex_robot_sim.simulation.loop_timing import LoopTiming, checked_timing
+from flex_robot_sim.util.eigenproblem import eigh
 from flex_robot_sim.util.exceptions import SettingError, shortened
 from flex_robot_sim.util.serialization import Serializable
+
+MIN_STIFFNESS_SHARE = 1e-10  # squared frequency of a motion that something holds, over the highest
 
 
 class Lqr(Serializable):
@@ -100,6 +103,7 @@ class Lqr(Serializable):
     @staticmethod
     def _energy_gain(model, period, bandwidth):
         """Gain (joints, 2 p) of (C22), computed in coordinates that begin with the drives."""
+        _refuse_free_motion(model)
         reduced = model.reduced(model.undriven.size)
         reduced = replace(reduced, M=(reduced.M + reduced.M.T) / 2)  # without rounding errors
         A, B = zero_order_hold(reduced.A, reduced.B, period)
@@ -110,6 +114,25 @@ class Lqr(Serializable):
         inverse = np.linalg.inv(reduced.shapes)
         p = len(inverse)
         return np.hstack([gain[:, :p] @ inverse, gain[:, p:] @ inverse])
+
+
+def _refuse_free_motion(model):
+    """Raise SettingError if nothing holds a motion without motors, such as the spin of a rod."""
+    rows = model.undriven
+    block = np.ix_(rows, rows)
+    if model.arm.actuated.all() or not rows.size:
+        return
+    squares, shapes = eigh(model.K_symmetric[block], model.M[block])
+    squares = np.abs(squares)
+    freest = int(squares.argmin())
+    if squares[freest] > MIN_STIFFNESS_SHARE * squares.max():
+        return
+    motion = np.abs(model.shapes[:, rows] @ shapes[:, freest])
+    name = model.arm.coordinate_names[int(motion.argmax())]
+    raise SettingError(
+        f'nothing holds "{name}" of {model.arm.description.name} in this pose, and no motor moves '
+        'it: give its joint a spring_stiffness'
+    )
 
 
 def _bandwidth(arm, q, bandwidth, period):

@@ -80,6 +80,24 @@ def test_errors_of_computed_torque_obey_their_equation_while_the_rod_swings(seed
     assert a[0] == pytest.approx(-2 * rate * velocity[0] - rate**2 * position[0], rel=1e-9)
 
 
+@pytest.mark.parametrize('use', [frs.linearise, frs.modes, frs.feedback.Lqr])
+def test_models_refuse_poses_where_two_axes_coincide(use):
+    line = refusal(frs.SettingError, lambda: use(hanging(), np.zeros(4)))
+    assert line == (
+        'wrist_x, wrist_z of test move no mass in this pose, in which their axes coincide: '
+        'take another pose'
+    )
+
+
+def test_an_lqr_names_a_spin_that_nothing_holds():
+    line = refusal(frs.SettingError, lambda: frs.feedback.Lqr(hanging(), [0.3, 0.0, 0.0, 0.0]))
+    assert line == (
+        'nothing holds "wrist_x" of test in this pose, and no motor moves it: '
+        'give its joint a spring_stiffness'
+    )
+    frs.feedback.Lqr(hanging('spring_stiffness="3"'), [0.3, 0.0, 0.0, 0.0])
+
+
 def test_the_feed_forward_follows_the_hanging_rod():
     gravity = make_feed_forward(hanging(), 'gravity')
     for turn in np.linspace(0.0, 2.0, 201):
