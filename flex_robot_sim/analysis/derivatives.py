@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from flex_robot_sim.analysis.equations import forward_dynamics
 from flex_robot_sim.analysis.loop_derivatives import loop_derivatives
-from flex_robot_sim.analysis.tangent import has_spatial_beams, smooth_slopes
+from flex_robot_sim.analysis.tangent import smooth_slopes
 from flex_robot_sim.analysis.workspace_pool import borrowed
 from flex_robot_sim.dynamics.forward_dynamics_derivatives import forward_dynamics_derivatives
 from flex_robot_sim.dynamics.loads import Push, make_loads
@@ -102,13 +102,6 @@ def derivatives(
         a = forward_dynamics(arm, q, v, effort, pushes=pushes)
         loads = make_loads(arm, pushes, closed_loops=True)
         by_q, by_v, by_effort, is_smooth = loop_derivatives(arm, loads, q, v, a, effort)
-        return ForwardDynamicsDerivatives(a, by_q, by_v, by_effort, is_smooth and is_within)
-    if has_spatial_beams(arm):
-        pushes = [*pushes]
-        a = forward_dynamics(arm, q, v, effort, pushes=pushes)
-        M, D, K, is_smooth = smooth_slopes(arm, make_loads(arm, pushes), q, v, a)
-        S = np.eye(n)[:, arm.motor_q]
-        by_q, by_v, by_effort = (np.linalg.solve(M, matrix) for matrix in (-K, -D, S))
         return ForwardDynamicsDerivatives(a, by_q, by_v, by_effort, is_smooth and is_within)
     a, slopes = np.zeros(n), np.zeros((n, 2 * n + joints))
     with borrowed(arm) as scratch:

@@ -14,14 +14,12 @@ from typing import TypeAlias
 import numpy as np
 
 from flex_robot_sim.analysis.compliance import compliance_force, compliance_slopes
-from flex_robot_sim.analysis.differences import DIFFERENCE_STEP, difference, scales
 from flex_robot_sim.analysis.workspace_pool import borrowed
 from flex_robot_sim.dynamics.force_slopes import add_all_slopes, add_smooth_slopes
 from flex_robot_sim.dynamics.forces import set_forces
 from flex_robot_sim.dynamics.forward_dynamics import inverse_dynamics
 from flex_robot_sim.dynamics.inverse_dynamics_derivatives import inverse_dynamics_derivatives
 from flex_robot_sim.dynamics.loads import LoadArrays, set_loads
-from flex_robot_sim.dynamics.mass_matrix import mass_matrix
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.model.arm_model import ArmModel
 
@@ -32,11 +30,6 @@ def tangent(
     model: ArmModel, loads: LoadArrays, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray
 ) -> Slopes:
     """Matrices D and K (n, n) of (T50) at q, qd and qdd (n,), with all drives free."""
-    if has_spatial_beams(model):
-        _, D, K = difference_slopes(model, loads, q, qd, qdd)
-        with borrowed(model) as scratch:
-            scratch.call(add_all_slopes, model.arrays, *map(np.ascontiguousarray, (q, qd)), D, K)
-        return with_compliance(model, q, qd, D, K)
     M, D, K = np.zeros((3, model.size, model.size))
     with borrowed(model) as scratch:
         scratch.call(
@@ -79,41 +72,10 @@ def smooth_slopes(
     """Return M, D and K (n, n) of smooth forces; whether no joint sticks or touches a stop."""
     q, qd, qdd = map(np.ascontiguousarray, (q, qd, qdd))
     with borrowed(model) as scratch:
-        if has_spatial_beams(model):
-            M, D, K = difference_slopes(model, loads, q, qd, qdd)
-            is_smooth = scratch.call(add_smooth_slopes, model.arrays, q, qd, D, K)
-            return M, D, K, bool(is_smooth)
         M, D, K = np.zeros((3, model.size, model.size))
         work = scratch.order, q, qd, qdd, scratch.work, scratch.derivative_arrays
         is_smooth = scratch.call(set_slopes_of_smooth_forces, model.arrays, loads, *work, M, D, K)
     return M, D, K, bool(is_smooth)
-
-
-def has_spatial_beams(model: ArmModel) -> bool:
-    """Whether slopes of an arm are differences, because its bodies have no derivatives."""
-    return any(beam.is_spatial for beam in model.beams.values())
-
-
-def difference_slopes(
-    model: ArmModel, loads: LoadArrays, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray
-) -> np.ndarray:
-    """Return M, and D and K by differences (T51), of `set_required_force`, (3, n, n)."""
-    step = DIFFERENCE_STEP * scales(model)
-    out = np.empty((3, model.size, model.size))
-    out[0] = mass_matrix(model.arrays, q)
-    with borrowed(model) as scratch:
-
-        def required(at, rates):
-            force = np.empty(model.size)
-            scratch.call(
-                set_required_force, model.arrays, loads, at, rates, qdd, scratch.work, force
-            )
-            return force
-
-        for k, change in enumerate(np.diag(step)):
-            out[1, :, k] = (required(q, qd + change) - required(q, qd - change)) / (2 * step[k])
-            out[2, :, k] = difference(lambda at: required(at, qd), q, change) / step[k]
-    return out
 
 
 def residual_force(

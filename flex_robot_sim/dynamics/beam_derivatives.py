@@ -6,9 +6,10 @@ Equation numbers are those of docs/theory.md.
 
 from flex_robot_sim.dynamics.composite_bodies import rotated_symmetric
 from flex_robot_sim.dynamics.derivative_arrays import BY_ACCELERATION, BY_COORDINATE, BY_RATE
+from flex_robot_sim.dynamics.elastic_derivatives import add_elastic_derivatives
 from flex_robot_sim.dynamics.station_derivatives import set_rotated_screw
 from flex_robot_sim.jit.compiled import compiled
-from flex_robot_sim.model.body_kinds import COMMON_BEAM, COMMON_SHAPES
+from flex_robot_sim.model.body_kinds import COMMON_BEAM, COMMON_SHAPES, ELASTIC
 
 
 @compiled
@@ -32,6 +33,10 @@ def add_beam_derivatives(arm, i, column, q, qd, qdd, work, arrays, M, by_rate, b
             M,
             by_rate,
             by_coordinate,
+        )
+    elif arm.kind[i] == ELASTIC:
+        add_elastic_derivatives(
+            arm, i, column, q, qd, qdd, work, arrays, M, by_rate, by_coordinate
         )
     else:
         count = arm.count[i]

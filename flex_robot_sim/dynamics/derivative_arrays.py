@@ -83,6 +83,8 @@ class DerivativeArrays(NamedTuple):
     N: Vectors3  # (n, 3)
     N_second: Vectors3
     N_rate: Vectors3
+    turn_rate: Vectors3  # (n, 3)     rates of the angular part of K, in the body
+    turn_second: Vectors3
     h: Vectors3  # (n, 3)     gradient of the shortening and its rates
     G: Matrices3  # (3, 3, 3)
 
@@ -100,6 +102,8 @@ def make_derivative_arrays(arm: ArmArrays, columns: int) -> DerivativeArrays:
         'N': (n, 3),
         'N_second': (n, 3),
         'N_rate': (n, 3),
+        'turn_rate': (n, 3),
+        'turn_second': (n, 3),
         'h': (n, 3),
         'G': (3, 3, 3),
         **dict.fromkeys(('screw', 'screw_rate', 'screw_second'), (columns, 6)),

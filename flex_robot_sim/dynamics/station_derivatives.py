@@ -4,7 +4,12 @@ Stations of elastic bodies: rates of the Jacobian K, and its curvature under a w
 Equation numbers are those of docs/theory.md.
 """
 
+from flex_robot_sim.dynamics.elastic_station_derivatives import (
+    add_elastic_station_stiffness,
+    set_elastic_station_rates,
+)
 from flex_robot_sim.jit.compiled import compiled
+from flex_robot_sim.model.body_kinds import ELASTIC
 from flex_robot_sim.spatial.exponential import set_turn_curvature, set_turn_rates
 from flex_robot_sim.spatial.screws import add_bracket
 
@@ -18,22 +23,12 @@ def set_station_derivatives(arm, s, i, order, q, qd, qdd, work, arrays):
 
     :param order: ColumnOrder; arrays: DerivativeArrays; receives K, K_rate and K_second.
     """
-    first, n = arm.first[i], arm.modes[i]
-    r = work.station_p[s]
-    K = work.K[s]
-    theta = work.theta
-    dtheta = work.dtheta
-    ddtheta = work.alpha
+    if arm.kind[i] == ELASTIC:
+        set_elastic_station_rates(arm, s, i, q, qd, qdd, work, arrays)
+    else:
+        _set_beam_station_rates(arm, s, i, order, q, qd, qdd, work, arrays)
+    first, n, r, K = arm.first[i], arm.modes[i], work.station_p[s], work.K[s]
     N, N_rate, N_second = arrays.N, arrays.N_rate, arrays.N_second
-    theta[:] = 0.0
-    dtheta[:] = 0.0
-    ddtheta[:] = 0.0
-    for k in range(n):
-        axis, turn = order.axis[i, k], order.turn[s, k]
-        theta[axis] += turn * q[first + k]
-        dtheta[axis] += turn * qd[first + k]
-        ddtheta[axis] += turn * qdd[first + k]
-    _set_gradient_rates(arm, s, i, q, qd, qdd, N_rate, N_second)
     # gradient N of the position r, and the rates of r
     vx = vy = vz = ax = ay = az = 0.0
     for k in range(n):
@@ -47,16 +42,12 @@ def set_station_derivatives(arm, s, i, order, q, qd, qdd, work, arrays):
         ax += N[k, 0] * dde + N_rate[k, 0] * de
         ay += N[k, 1] * dde + N_rate[k, 1] * de
         az += N[k, 2] * dde + N_rate[k, 2] * de
-    G_rate, G_second = arrays.G[0], arrays.G[1]
-    set_turn_rates(theta, dtheta, ddtheta, G_rate, G_second)
     R = work.base_R[i]
     for k in range(n):
-        axis, turn = order.axis[i, k], order.turn[s, k]
         x, y, z = K[0, k], K[1, k], K[2, k]
-        dx, dy, dz = turn * G_rate[0, axis], turn * G_rate[1, axis], turn * G_rate[2, axis]
-        ddx = turn * G_second[0, axis]
-        ddy = turn * G_second[1, axis]
-        ddz = turn * G_second[2, axis]
+        turn_rate, turn_second = arrays.turn_rate[k], arrays.turn_second[k]
+        dx, dy, dz = turn_rate[0], turn_rate[1], turn_rate[2]
+        ddx, ddy, ddz = turn_second[0], turn_second[1], turn_second[2]
         column, rate, second = arrays.K[s, k], arrays.K_rate[s, k], arrays.K_second[s, k]
         set_rotated_screw(R, x, y, z, K[3, k], K[4, k], K[5, k], column)
         set_rotated_screw(
@@ -85,6 +76,31 @@ def set_station_derivatives(arm, s, i, order, q, qd, qdd, work, arrays):
         add_bracket(1.0, V, rate, second)
         add_bracket(1.0, V, column, rate)
         add_bracket(1.0, V, rate, second)
+
+
+@compiled
+def _set_beam_station_rates(arm, s, i, order, q, qd, qdd, work, arrays):
+    """Rates of the angular columns of station s of a beam, and of the gradient of its position."""
+    first = arm.first[i]
+    theta = work.theta
+    dtheta = work.dtheta
+    ddtheta = work.alpha
+    theta[:] = 0.0
+    dtheta[:] = 0.0
+    ddtheta[:] = 0.0
+    for k in range(arm.modes[i]):
+        axis, turn = order.axis[i, k], order.turn[s, k]
+        theta[axis] += turn * q[first + k]
+        dtheta[axis] += turn * qd[first + k]
+        ddtheta[axis] += turn * qdd[first + k]
+    G_rate, G_second = arrays.G[0], arrays.G[1]
+    set_turn_rates(theta, dtheta, ddtheta, G_rate, G_second)
+    for k in range(arm.modes[i]):
+        axis, turn = order.axis[i, k], order.turn[s, k]
+        for a in range(3):
+            arrays.turn_rate[k, a] = turn * G_rate[a, axis]
+            arrays.turn_second[k, a] = turn * G_second[a, axis]
+    _set_gradient_rates(arm, s, i, q, qd, qdd, arrays.N_rate, arrays.N_second)
 
 
 @compiled
@@ -140,6 +156,9 @@ def add_station_stiffness(arm, s, i, order, q, mx, my, mz, fx, fy, fz, work, arr
 
     :param mx: moment (mx, my, mz) and force (fx, fy, fz) of the wrench y, in the axes of body i.
     """
+    if arm.kind[i] == ELASTIC:
+        add_elastic_station_stiffness(arm, s, i, q, mx, my, mz, fx, fy, fz, work, arrays, slopes)
+        return
     first, n = arm.first[i], arm.modes[i]
     y_end, z_end = arm.count[i, 0], arm.count[i, 0] + arm.count[i, 1]
     r, K, theta, X, y = (work.station_p[s], work.K[s], work.theta, arrays.G[2], work.dtheta)
