@@ -12,6 +12,7 @@ from flex_robot_sim.util.share import share_folder
 PARTS = (
     'step_time',
     'derivatives_time',
+    'elastic_time',
     'batch_time',
     'batch_mujoco',
     'sweep_time',

@@ -1,15 +1,16 @@
 """
 Derivatives of the force for the motion of an elastic body, by the integrals of its fields.
 
-Equation numbers are those of docs/theory.md; rows of integrals are those of elastic_inertia.py.
+Equation numbers are those of docs/theory.md; columns of integrals are those of elastic_inertia.py.
 """
 
 from flex_robot_sim.dynamics.composite_bodies import rotated_symmetric
 from flex_robot_sim.dynamics.derivative_arrays import BY_ACCELERATION, BY_COORDINATE, BY_RATE
 from flex_robot_sim.dynamics.elastic_inertia import (
-    elastic_gram_rate,
     set_elastic_bias,
-    set_elastic_rows,
+    set_elastic_rates,
+    set_elastic_values,
+    set_gram_products,
 )
 from flex_robot_sim.dynamics.station_derivatives import set_rotated_screw
 from flex_robot_sim.jit.compiled import compiled
@@ -23,41 +24,42 @@ def add_elastic_derivatives(arm, i, column, q, qd, qdd, work, arrays, M, by_rate
     :param column: first column of the elastic coordinates of the body.
     :param M: (n, n), added to up to the diagonal; by_rate and by_coordinate: (n, n), added to.
     """
-    set_elastic_rows(arm, i, q, qd, work)
+    set_elastic_values(arm, i, q, work)
+    set_elastic_rates(arm, i, qd, work)
     _add_composite(arm, i, q, qd, qdd, work, arrays)
     for k in range(arm.modes[i]):
         _set_column(arm, i, k, qdd, work, arrays.wrench[column + k], arrays.row[column + k])
-    _add_blocks(arm, i, q, qd, qdd, work, M, by_rate, by_coordinate)
+    _add_blocks(arm, i, qd, qdd, work, M, by_rate, by_coordinate)
 
 
 @compiled
 def _add_composite(arm, i, q, qd, qdd, work, arrays):
     """Add what the coordinates of body i change in its composite (T97)."""
-    first, V, dV, R = arm.first[i], work.V[i], work.dV[i], work.base_R[i]
-    F, C = arrays.total[0], arrays.composite[i]
+    first, n, V, dV, R = arm.first[i], arm.modes[i], work.V[i], work.dV[i], work.base_R[i]
+    F, C, D = arrays.total[0], arrays.composite[i], work.elastic_value
     for a in range(6):
         F[a] = 0.0
     sx, sy, sz, xx, yy, zz, xy, xz, yz = set_elastic_bias(arm, i, q, qd, V, F, work)
     wx, wy, wz, ax, ay, az, bx, by, bz = V[0], V[1], V[2], dV[0], dV[1], dV[2], dV[3], dV[4], dV[5]
     ux = uy = uz = hx = hy = hz = 0.0  # rate of S, and h de
     dxx = dyy = dzz = dxy = dxz = dyz = 0.0  # rate of J
-    for k in range(arm.modes[i]):
-        row, de, dde = work.elastic_row[k], qd[first + k], qdd[first + k]
-        ux += row[0] * de
-        uy += row[1] * de
-        uz += row[2] * de
-        dxx += row[3] * de
-        dyy += row[4] * de
-        dzz += row[5] * de
-        dxy += row[6] * de
-        dxz += row[7] * de
-        dyz += row[8] * de
-        hx += row[9] * de
-        hy += row[10] * de
-        hz += row[11] * de
+    for k in range(n):
+        de, dde = qd[first + k], qdd[first + k]
+        ux += D[k] * de
+        uy += D[n + k] * de
+        uz += D[2 * n + k] * de
+        dxx += D[3 * n + k] * de
+        dyy += D[4 * n + k] * de
+        dzz += D[5 * n + k] * de
+        dxy += D[6 * n + k] * de
+        dxz += D[7 * n + k] * de
+        dyz += D[8 * n + k] * de
+        hx += D[9 * n + k] * de
+        hy += D[10 * n + k] * de
+        hz += D[11 * n + k] * de
         for a in range(3):
-            F[a] += row[9 + a] * dde
-            F[3 + a] += row[a] * dde
+            F[a] += D[(9 + a) * n + k] * dde
+            F[3 + a] += D[a * n + k] * dde
     F[0] += xx * ax + xy * ay + xz * az + sy * bz - sz * by
     F[1] += xy * ax + yy * ay + yz * az + sz * bx - sx * bz
     F[2] += xz * ax + yz * ay + zz * az + sx * by - sy * bx
@@ -103,40 +105,47 @@ def _add_composite(arm, i, q, qd, qdd, work, arrays):
 @compiled
 def _set_column(arm, i, k, qdd, work, wrench, row):
     """Wrenches and row of coordinate k of body i (T98), in the axes of the base."""
-    first, V, dV, R = arm.first[i], work.V[i], work.dV[i], work.base_R[i]
-    D, rate, slope = work.elastic_row[k], work.elastic_rate[k], arm.elastic_slope[i, k]
+    first, n, V, dV, R = arm.first[i], arm.modes[i], work.V[i], work.dV[i], work.base_R[i]
+    D, dD, slope = work.elastic_value, work.elastic_rate, arm.elastic_slope[i]
+    turned = (12 + n + arm.elastic_gram[i]) * n
     wx, wy, wz, vx, vy, vz = V[0], V[1], V[2], V[3], V[4], V[5]
     ax, ay, az, bx, by, bz = dV[0], dV[1], dV[2], dV[3], dV[4], dV[5]
-    sx, sy, sz, xx, yy, zz, xy, xz, yz, hx, hy, hz = (
-        D[0], D[1], D[2], D[3], D[4], D[5], D[6], D[7], D[8], D[9], D[10], D[11],
-    )  # fmt: skip
+    sx, sy, sz, dsx, dsy, dsz = D[k], D[n + k], D[2 * n + k], dD[k], dD[n + k], dD[2 * n + k]
+    xx, yy, zz = D[3 * n + k], D[4 * n + k], D[5 * n + k]
+    xy, xz, yz = D[6 * n + k], D[7 * n + k], D[8 * n + k]
+    dxx, dyy, dzz = dD[3 * n + k], dD[4 * n + k], dD[5 * n + k]
+    dxy, dxz, dyz = dD[6 * n + k], dD[7 * n + k], dD[8 * n + k]
+    hx, hy, hz = D[9 * n + k], D[10 * n + k], D[11 * n + k]
+    # sums of h_kj and h_jk with the rates
+    px, py, pz = dD[9 * n + k], dD[10 * n + k], dD[11 * n + k]
+    tx, ty, tz = dD[turned + k], dD[turned + n + k], dD[turned + 2 * n + k]
     # sums of S_kj and h_jk with the accelerations
     fx = fy = fz = mx = my = mz = 0.0
-    for j in range(arm.modes[i]):
+    for j in range(n):
         dde, row_j = qdd[first + j], slope[j]
-        fx += row_j[0] * dde
-        fy += row_j[1] * dde
-        fz += row_j[2] * dde
-        mx += row_j[12] * dde
-        my += row_j[13] * dde
-        mz += row_j[14] * dde
+        fx += row_j[k] * dde
+        fy += row_j[n + k] * dde
+        fz += row_j[2 * n + k] * dde
+        mx += row_j[turned + k] * dde
+        my += row_j[turned + n + k] * dde
+        mz += row_j[turned + 2 * n + k] * dde
     # dJ/de_k w, w x dS/de_k, and w x of the rates of both
     jx, jy, jz = (
         xx * wx + xy * wy + xz * wz,
         xy * wx + yy * wy + yz * wz,
         xz * wx + yz * wy + zz * wz,
     )
-    px, py, pz = wy * sz - wz * sy, wz * sx - wx * sz, wx * sy - wy * sx
-    lx, ly, lz = jx + rate[12], jy + rate[13], jz + rate[14]
-    mx += xx * ax + xy * ay + xz * az + rate[3] * wx + rate[6] * wy + rate[7] * wz
-    my += xy * ax + yy * ay + yz * az + rate[6] * wx + rate[4] * wy + rate[8] * wz
-    mz += xz * ax + yz * ay + zz * az + rate[7] * wx + rate[8] * wy + rate[5] * wz
+    ox, oy, oz = wy * sz - wz * sy, wz * sx - wx * sz, wx * sy - wy * sx
+    lx, ly, lz = jx + tx, jy + ty, jz + tz
+    mx += xx * ax + xy * ay + xz * az + dxx * wx + dxy * wy + dxz * wz
+    my += xy * ax + yy * ay + yz * az + dxy * wx + dyy * wy + dyz * wz
+    mz += xz * ax + yz * ay + zz * az + dxz * wx + dyz * wy + dzz * wz
     # acceleration of the root, and w x (dS/de_k x v) + v x (w x dS/de_k) = dS/de_k x (v x w)
     cx, cy, cz = bx + wy * vz - wz * vy, by + wz * vx - wx * vz, bz + wx * vy - wy * vx
     mx += wy * lz - wz * ly + sy * cz - sz * cy
     my += wz * lx - wx * lz + sz * cx - sx * cz
     mz += wx * ly - wy * lx + sx * cy - sy * cx
-    ux, uy, uz = px + 2.0 * rate[0], py + 2.0 * rate[1], pz + 2.0 * rate[2]
+    ux, uy, uz = ox + 2.0 * dsx, oy + 2.0 * dsy, oz + 2.0 * dsz
     fx += ay * sz - az * sy + wy * uz - wz * uy
     fy += az * sx - ax * sz + wz * ux - wx * uz
     fz += ax * sy - ay * sx + wx * uy - wy * ux
@@ -145,66 +154,78 @@ def _set_column(arm, i, k, qdd, work, wrench, row):
     set_rotated_screw(R, mx, my, mz, fx, fy, fz, wrench[BY_COORDINATE])
     set_rotated_screw(
         R,
-        jx + gx + rate[9] + rate[12],
-        jy + gy + rate[10] + rate[13],
-        jz + gz + rate[11] + rate[14],
-        2.0 * (px + rate[0]),
-        2.0 * (py + rate[1]),
-        2.0 * (pz + rate[2]),
+        jx + gx + px + tx,
+        jy + gy + py + ty,
+        jz + gz + pz + tz,
+        2.0 * (ox + dsx),
+        2.0 * (oy + dsy),
+        2.0 * (oz + dsz),
         wrench[BY_RATE],
     )
-    x = gx - jx + rate[9] - rate[12] + 2.0 * (vy * sz - vz * sy)
-    y = gy - jy + rate[10] - rate[13] + 2.0 * (vz * sx - vx * sz)
-    z = gz - jz + rate[11] - rate[14] + 2.0 * (vx * sy - vy * sx)
+    x = gx - jx + px - tx + 2.0 * (vy * sz - vz * sy)
+    y = gy - jy + py - ty + 2.0 * (vz * sx - vx * sz)
+    z = gz - jz + pz - tz + 2.0 * (vx * sy - vy * sx)
     for a in range(3):
         row[0, a] = R[a, 0] * x + R[a, 1] * y + R[a, 2] * z
         row[1, a] = 0.0
 
 
 @compiled
-def _add_blocks(arm, i, q, qd, qdd, work, M, by_rate, by_coordinate):
+def _add_blocks(arm, i, qd, qdd, work, M, by_rate, by_coordinate):
     """Add the elastic blocks of body i (T98)."""
-    first, n = arm.first[i], arm.modes[i]
-    V, dV, X, G = work.V[i], work.dV[i], arm.elastic_X[i], arm.elastic_G[i]
+    first, n, count = arm.first[i], arm.modes[i], arm.elastic_gram[i]
+    V, dV, D, dD, slope = (
+        work.V[i],
+        work.dV[i],
+        work.elastic_value,
+        work.elastic_rate,
+        arm.elastic_slope[i],
+    )
+    product, X, G, turned = work.elastic_product, 12 * n, (12 + n) * n, (12 + n + count) * n
     wx, wy, wz, vx, vy, vz = V[0], V[1], V[2], V[3], V[4], V[5]
     ax, ay, az = dV[0], dV[1], dV[2]
     bx, by, bz = dV[3] + wy * vz - wz * vy, dV[4] + wz * vx - wx * vz, dV[5] + wx * vy - wy * vx
-    hxx, hyy, hzz, hxy, hxz, hyz = (
-        -0.5 * wx * wx,
-        -0.5 * wy * wy,
-        -0.5 * wz * wz,
-        -wx * wy,
-        -wx * wz,
-        -wy * wz,
-    )
+    # products of w with J of -1/2 w . J w
+    hxx, hyy, hzz = -0.5 * wx * wx, -0.5 * wy * wy, -0.5 * wz * wz
+    hxy, hxz, hyz = -wx * wy, -wx * wz, -wy * wz
+    set_gram_products(arm, i, qd, work)
     for k in range(n):
-        for m in range(n):
-            s = arm.elastic_slope[i, k, m]
+        for g in range(count):
+            product[g] += D[G + k * count + g] * qdd[first + k]
+    for m in range(n):
+        s = slope[m]
+        for k in range(n):
             by_e = (
-                s[0] * bx + s[1] * by + s[2] * bz + s[9] * ax + s[10] * ay + s[11] * az
-                + s[3] * hxx + s[4] * hyy + s[5] * hzz + s[6] * hxy + s[7] * hxz + s[8] * hyz
+                s[k] * bx + s[n + k] * by + s[2 * n + k] * bz
+                + s[9 * n + k] * ax + s[10 * n + k] * ay + s[11 * n + k] * az
+                + s[3 * n + k] * hxx + s[4 * n + k] * hyy + s[5 * n + k] * hzz
+                + s[6 * n + k] * hxy + s[7 * n + k] * hxz + s[8 * n + k] * hyz
             )  # fmt: skip
-            by_de = wx * (s[9] - s[12]) + wy * (s[10] - s[13]) + wz * (s[11] - s[14])
-            inertia = 0.0
+            by_de = 2.0 * dD[X + k * n + m] + (
+                wx * (s[9 * n + k] - s[turned + k])
+                + wy * (s[10 * n + k] - s[turned + n + k])
+                + wz * (s[11 * n + k] - s[turned + 2 * n + k])
+            )
             for j in range(n):
-                by_e += (X[k, j, m] + X[j, k, m]) * qdd[first + j]
-                by_de += 2.0 * X[k, m, j] * qd[first + j]
-                inertia += (X[k, m, j] + X[m, k, j]) * q[first + j]
+                by_e += (s[X + k * n + j] + s[X + j * n + k]) * qdd[first + j]
+            for g in range(count):
+                by_e += s[G + k * count + g] * product[g]
+                by_de += 2.0 * D[G + k * count + g] * dD[G + m * count + g]
             by_coordinate[first + k, first + m] += by_e
             by_rate[first + k, first + m] += by_de
             if m <= k:
-                M[first + k, first + m] += arm.modal_mass[i, k, m] + inertia
-    for r in range(G.shape[0]):
-        g, row, total = work.elastic_gram[r], G[r], elastic_gram_rate(arm, i, r, q, qd, work)
-        for k in range(n):
-            total += g[k] * qdd[first + k]
-        for m in range(n):
-            by_de = by_dde = 0.0
+                inertia = arm.modal_mass[i, k, m] + D[X + k * n + m] + D[X + m * n + k]
+                for g in range(count):
+                    inertia += D[G + k * count + g] * D[G + m * count + g]
+                M[first + k, first + m] += inertia
+    # g_k (G dde)_m
+    for m in range(n):
+        for g in range(count):
+            product[g] = 0.0
             for j in range(n):
-                by_de += row[m, j] * qd[first + j]
-                by_dde += row[m, j] * qdd[first + j]
-            for k in range(n):
-                by_coordinate[first + k, first + m] += row[k, m] * total + g[k] * by_dde
-                by_rate[first + k, first + m] += 2.0 * g[k] * by_de
-                if m <= k:
-                    M[first + k, first + m] += g[k] * g[m]
+                product[g] += slope[j, G + m * count + g] * qdd[first + j]
+        for k in range(n):
+            by_e = 0.0
+            for g in range(count):
+                by_e += D[G + k * count + g] * product[g]
+            by_coordinate[first + k, first + m] += by_e

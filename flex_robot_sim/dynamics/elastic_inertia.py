@@ -3,46 +3,43 @@ Inertia, bias and energy of an elastic body, by the integrals of its fields.
 
 Equation numbers are those of docs/theory.md; the integrals are those of `elastic/`. The inertia of
 the undeformed body is in `arm.inertia`, so that only the parts by its coordinates are added here.
-Rows of `elastic_constant`, `elastic_slope` and of the rates are, by coordinate k,
 
-    0 : 3  dS/de_k,   3 : 9  dJ/de_k,   9 : 12  h_k,   12 : 15  sum_j h1_jk de_j
+With n coordinates and r rows G, the columns of `elastic_slope`, of which a row is the slope with
+one coordinate, and of `elastic_value` and `elastic_rate`, which are their sums, are
+
+    c n + k              c = 0 : 3  dS/de_k,  3 : 9  dJ/de_k,  9 : 12  h_k
+    12 n + k n + m       sum_l X_kml e_l
+    12 n + n n + k r + g     g_k of row g
+    12 n + n n + n r + c n + k     sum_j h1_jk e_j
+
+so that two sums of long rows are most of the work. `elastic_constant` has the first 12 n columns
+of the undeformed body.
 """
 
 from flex_robot_sim.jit.compiled import compiled
-
-ROW, RATE_ROW = 12, 15  # numbers by coordinate, and by pair of coordinates
 
 
 @compiled
 def add_elastic_body(arm, i, q, qd, work):
     """Inertia and bias of the coordinates of elastic body i (T93), (T94)."""
-    first, n = arm.first[i], arm.modes[i]
+    n, count = arm.modes[i], arm.elastic_gram[i]
     V, I, B, E, bias, F0 = work.V[i], work.I[i], work.B[i], work.E[i], work.b[i], work.F0[i]
-    rows, rates, G, X = work.elastic_row, work.elastic_rate, arm.elastic_G[i], arm.elastic_X[i]
-    set_elastic_rows(arm, i, q, qd, work)
-    wx, wy, wz, vx, vy, vz = V[0], V[1], V[2], V[3], V[4], V[5]
+    value, X, G = work.elastic_value, 12 * n, (12 + n) * n
+    set_elastic_values(arm, i, q, work)
+    set_elastic_rates(arm, i, qd, work)
+    set_gram_products(arm, i, qd, work)
     sx, sy, sz, xx, yy, zz, xy, xz, yz = set_elastic_bias(arm, i, q, qd, V, F0, work)
-    for k in range(n):
-        row, rate = rows[k], rates[k]
-        for r in range(3):
-            B[r, k] = row[9 + r]
-            B[3 + r, k] = row[r]
-        bias[k] = elastic_bias(arm, i, k, qd, wx, wy, wz, vx, vy, vz, row, rate)
-        for m in range(n):
-            total = 0.0
-            for l in range(n):
-                total += X[k, m, l] * q[first + l]
-            E[k, m] = total
-    for k in range(n):
-        for m in range(k):
-            E[k, m] += E[m, k] + arm.modal_mass[i, k, m]
-        E[k, k] += E[k, k] + arm.modal_mass[i, k, k]
-    for r in range(G.shape[0]):
-        g, second = work.elastic_gram[r], elastic_gram_rate(arm, i, r, q, qd, work)
+    for c in range(3):
         for k in range(n):
-            bias[k] += g[k] * second
-            for m in range(k + 1):
-                E[k, m] += g[k] * g[m]
+            B[c, k] = value[(9 + c) * n + k]
+            B[3 + c, k] = value[c * n + k]
+    set_elastic_bias_forces(arm, i, qd, V, 0, work, bias)
+    for k in range(n):
+        for m in range(k + 1):
+            total = value[X + k * n + m] + value[X + m * n + k] + arm.modal_mass[i, k, m]
+            for g in range(count):
+                total += value[G + k * count + g] * value[G + m * count + g]
+            E[k, m] = total
     I[0, 0] += xx
     I[1, 1] += yy
     I[2, 2] += zz
@@ -65,65 +62,87 @@ def add_elastic_body(arm, i, q, qd, work):
 
 
 @compiled
-def set_elastic_rows(arm, i, q, qd, work):
-    """Rows of the coordinates of elastic body i, and their rates, in `work`."""
-    first, n = arm.first[i], arm.modes[i]
-    for k in range(n):
-        row, rate, constant = work.elastic_row[k], work.elastic_rate[k], arm.elastic_constant[i, k]
-        for c in range(ROW):
-            row[c] = constant[c]
-        for c in range(RATE_ROW):
-            rate[c] = 0.0
-        for m in range(n):
-            e, de, slope = q[first + m], qd[first + m], arm.elastic_slope[i, k, m]
-            for c in range(ROW):
-                row[c] += slope[c] * e
-            for c in range(RATE_ROW):
-                rate[c] += slope[c] * de
+def set_elastic_values(arm, i, q, work):
+    """Values of body i at q, but for those that only rates need, in `work`."""
+    n = arm.modes[i]
+    value, constant = work.elastic_value, arm.elastic_constant[i]
+    for c in range(12 * n):
+        value[c] = constant[c]
+    width = (12 + n + arm.elastic_gram[i]) * n
+    for c in range(12 * n, width):
+        value[c] = 0.0
+    add_combination(arm.elastic_slope[i], q, arm.first[i], n, width, value)
+
+
+@compiled
+def set_elastic_rates(arm, i, qd, work):
+    """Rates of all values of body i, in `work`."""
+    n = arm.modes[i]
+    width = (15 + n + arm.elastic_gram[i]) * n
+    for c in range(width):
+        work.elastic_rate[c] = 0.0
+    add_combination(arm.elastic_slope[i], qd, arm.first[i], n, width, work.elastic_rate)
+
+
+@compiled
+def add_combination(rows, x, first, n, width, out):
+    """Add sum_l x[first + l] rows[l] of n rows, four at a time, which halves the time."""
+    l = 0
+    while l + 4 <= n:
+        a, b, c, d = x[first + l], x[first + l + 1], x[first + l + 2], x[first + l + 3]
+        A, B, C, D = rows[l], rows[l + 1], rows[l + 2], rows[l + 3]
+        for k in range(width):
+            out[k] += a * A[k] + b * B[k] + c * C[k] + d * D[k]
+        l += 4
+    while l < n:
+        a, A = x[first + l], rows[l]
+        for k in range(width):
+            out[k] += a * A[k]
+        l += 1
 
 
 @compiled
 def set_elastic_bias(arm, i, q, qd, V, F0, work):
     """
-    Add the bias wrench of the coordinates of body i to F0 (T94), for its rows in `work`.
+    Add the bias wrench of the coordinates of body i to F0 (T94), for its values in `work`.
 
     :returns: what they add to first moment (x, y, z) and inertia (xx, yy, zz, xy, xz, yz).
     """
-    first = arm.first[i]
+    first, n, D, constant = arm.first[i], arm.modes[i], work.elastic_value, arm.elastic_constant[i]
+    dD = work.elastic_rate
     wx, wy, wz, vx, vy, vz = V[0], V[1], V[2], V[3], V[4], V[5]
     sx = sy = sz = xx = yy = zz = xy = xz = yz = 0.0
     ux = uy = uz = dxx = dyy = dzz = dxy = dxz = dyz = 0.0  # rates of S and J
     hx = hy = hz = fx = fy = fz = mx = my = mz = 0.0
-    for k in range(arm.modes[i]):
-        row, rate, constant = work.elastic_row[k], work.elastic_rate[k], arm.elastic_constant[i, k]
+    for k in range(n):
         half, de = 0.5 * q[first + k], qd[first + k]
-        sx += half * (row[0] + constant[0])
-        sy += half * (row[1] + constant[1])
-        sz += half * (row[2] + constant[2])
-        xx += half * (row[3] + constant[3])
-        yy += half * (row[4] + constant[4])
-        zz += half * (row[5] + constant[5])
-        xy += half * (row[6] + constant[6])
-        xz += half * (row[7] + constant[7])
-        yz += half * (row[8] + constant[8])
-        ux += row[0] * de
-        uy += row[1] * de
-        uz += row[2] * de
-        dxx += row[3] * de
-        dyy += row[4] * de
-        dzz += row[5] * de
-        dxy += row[6] * de
-        dxz += row[7] * de
-        dyz += row[8] * de
-        hx += row[9] * de
-        hy += row[10] * de
-        hz += row[11] * de
-        fx += rate[0] * de
-        fy += rate[1] * de
-        fz += rate[2] * de
-        mx += rate[9] * de
-        my += rate[10] * de
-        mz += rate[11] * de
+        sx += half * (D[k] + constant[k])
+        sy += half * (D[n + k] + constant[n + k])
+        sz += half * (D[2 * n + k] + constant[2 * n + k])
+        xx += half * (D[3 * n + k] + constant[3 * n + k])
+        yy += half * (D[4 * n + k] + constant[4 * n + k])
+        zz += half * (D[5 * n + k] + constant[5 * n + k])
+        xy += half * (D[6 * n + k] + constant[6 * n + k])
+        xz += half * (D[7 * n + k] + constant[7 * n + k])
+        yz += half * (D[8 * n + k] + constant[8 * n + k])
+        ux += D[k] * de
+        uy += D[n + k] * de
+        uz += D[2 * n + k] * de
+        dxx += D[3 * n + k] * de
+        dyy += D[4 * n + k] * de
+        dzz += D[5 * n + k] * de
+        dxy += D[6 * n + k] * de
+        dxz += D[7 * n + k] * de
+        dyz += D[8 * n + k] * de
+        hx += D[9 * n + k] * de
+        hy += D[10 * n + k] * de
+        hz += D[11 * n + k] * de
+        fx += dD[k] * de
+        fy += dD[n + k] * de
+        fz += dD[2 * n + k] * de
+        mx += dD[9 * n + k] * de
+        my += dD[10 * n + k] * de
+        mz += dD[11 * n + k] * de
     # angular momentum L and momentum P of the coordinates
     lx = xx * wx + xy * wy + xz * wz + sy * vz - sz * vy + hx
     ly = xy * wx + yy * wy + yz * wz + sz * vx - sx * vz + hy
@@ -147,46 +166,52 @@ def set_elastic_bias(arm, i, q, qd, V, F0, work):
     return sx, sy, sz, xx, yy, zz, xy, xz, yz
 
 
-@compiled(inline=True)
-def elastic_bias(arm, i, k, qd, wx, wy, wz, vx, vy, vz, row, rate):
-    """Bias force on coordinate k of body i (T94), without the rows G."""
-    first, n, X = arm.first[i], arm.modes[i], arm.elastic_X[i]
-    total = (
-        wx * (rate[9] - rate[12])
-        + wy * (rate[10] - rate[13])
-        + wz * (rate[11] - rate[14])
-        - vx * (wy * row[2] - wz * row[1])
-        - vy * (wz * row[0] - wx * row[2])
-        - vz * (wx * row[1] - wy * row[0])
-        - 0.5 * (row[3] * wx * wx + row[4] * wy * wy + row[5] * wz * wz)
-        - (row[6] * wx * wy + row[7] * wx * wz + row[8] * wy * wz)
-    )
-    for m in range(n):
-        part = 0.0
-        for l in range(n):
-            part += X[k, m, l] * qd[first + l]
-        total += part * qd[first + m]
-    return total
+@compiled
+def set_gram_products(arm, i, qd, work):
+    """Products de G de of the rows G of body i, in `work`."""
+    first, n, count = arm.first[i], arm.modes[i], arm.elastic_gram[i]
+    G, product, rate = (12 + n) * n, work.elastic_product, work.elastic_rate
+    for g in range(count):
+        product[g] = 0.0
+    for k in range(n):
+        for g in range(count):
+            product[g] += rate[G + k * count + g] * qd[first + k]
 
 
 @compiled
-def elastic_gram_rate(arm, i, r, q, qd, work):
-    """Set g = G e of row r of body i in `work`, and return de G de."""
-    first, n, G, g, second = (
+def set_elastic_bias_forces(arm, i, qd, V, start, work, out):
+    """
+    Set out[start + k] to the bias forces (T94), for values and products of body i in `work`.
+
+    With the products de G de + g . dde, these contain the forces of the rows G for dde.
+    """
+    first, n, count, D, dD = (
         arm.first[i],
         arm.modes[i],
-        arm.elastic_G[i, r],
-        work.elastic_gram[r],
-        0.0,
+        arm.elastic_gram[i],
+        work.elastic_value,
+        work.elastic_rate,
     )
+    X, G, turned = 12 * n, (12 + n) * n, (12 + n + count) * n
+    wx, wy, wz, vx, vy, vz = V[0], V[1], V[2], V[3], V[4], V[5]
+    # v x w and the products of w with J
+    cx, cy, cz = vy * wz - vz * wy, vz * wx - vx * wz, vx * wy - vy * wx
+    hxx, hyy, hzz = -0.5 * wx * wx, -0.5 * wy * wy, -0.5 * wz * wz
+    hxy, hxz, hyz = -wx * wy, -wx * wz, -wy * wz
     for k in range(n):
-        total = rate = 0.0
+        total = (
+            wx * (dD[9 * n + k] - dD[turned + k])
+            + wy * (dD[10 * n + k] - dD[turned + n + k])
+            + wz * (dD[11 * n + k] - dD[turned + 2 * n + k])
+            - (cx * D[k] + cy * D[n + k] + cz * D[2 * n + k])
+            + (hxx * D[3 * n + k] + hyy * D[4 * n + k] + hzz * D[5 * n + k])
+            + (hxy * D[6 * n + k] + hxz * D[7 * n + k] + hyz * D[8 * n + k])
+        )
         for m in range(n):
-            total += G[k, m] * q[first + m]
-            rate += G[k, m] * qd[first + m]
-        g[k] = total
-        second += rate * qd[first + k]
-    return second
+            total += dD[X + k * n + m] * qd[first + m]
+        for g in range(count):
+            total += D[G + k * count + g] * work.elastic_product[g]
+        out[start + k] = total
 
 
 @compiled
@@ -196,10 +221,17 @@ def add_elastic_force(arm, i, q, qd, qdd, work, force):
 
     :param force: receives the forces on the coordinates, (n,); the wrench is added to work.F[i].
     """
-    first, n = arm.first[i], arm.modes[i]
-    V, dV, F, X, G = work.V[i], work.dV[i], work.F[i], arm.elastic_X[i], arm.elastic_G[i]
-    set_elastic_rows(arm, i, q, qd, work)
-    wx, wy, wz, vx, vy, vz = V[0], V[1], V[2], V[3], V[4], V[5]
+    first, n, count = arm.first[i], arm.modes[i], arm.elastic_gram[i]
+    V, dV, F, D, product = (
+        work.V[i],
+        work.dV[i],
+        work.F[i],
+        work.elastic_value,
+        work.elastic_product,
+    )
+    X, G = 12 * n, (12 + n) * n
+    set_elastic_values(arm, i, q, work)
+    set_elastic_rates(arm, i, qd, work)
     ax, ay, az, bx, by, bz = dV[0], dV[1], dV[2], dV[3], dV[4], dV[5]
     sx, sy, sz, xx, yy, zz, xy, xz, yz = set_elastic_bias(arm, i, q, qd, V, F, work)
     F[0] += xx * ax + xy * ay + xz * az + sy * bz - sz * by
@@ -208,91 +240,62 @@ def add_elastic_force(arm, i, q, qd, qdd, work, force):
     F[3] += ay * sz - az * sy
     F[4] += az * sx - ax * sz
     F[5] += ax * sy - ay * sx
+    set_gram_products(arm, i, qd, work)
     for k in range(n):
-        row, dde = work.elastic_row[k], qdd[first + k]
-        total = elastic_bias(arm, i, k, qd, wx, wy, wz, vx, vy, vz, row, work.elastic_rate[k]) + (
-            row[9] * ax + row[10] * ay + row[11] * az + row[0] * bx + row[1] * by + row[2] * bz
-        )
+        dde = qdd[first + k]
+        for g in range(count):
+            product[g] += D[G + k * count + g] * dde
+        for c in range(3):
+            F[c] += D[(9 + c) * n + k] * dde
+            F[3 + c] += D[c * n + k] * dde
+    set_elastic_bias_forces(arm, i, qd, V, first, work, force)
+    for k in range(n):
+        total = (
+            D[9 * n + k] * ax + D[10 * n + k] * ay + D[11 * n + k] * az
+            + D[k] * bx + D[n + k] * by + D[2 * n + k] * bz
+        )  # fmt: skip
         for m in range(n):
-            inertia = arm.modal_mass[i, k, m]
-            for l in range(n):
-                inertia += (X[k, m, l] + X[m, k, l]) * q[first + l]
+            inertia = arm.modal_mass[i, k, m] + D[X + k * n + m] + D[X + m * n + k]
             total += inertia * qdd[first + m]
-        force[first + k] = total
-        for r in range(3):
-            F[r] += row[9 + r] * dde
-            F[3 + r] += row[r] * dde
-    for r in range(G.shape[0]):
-        g, second = work.elastic_gram[r], elastic_gram_rate(arm, i, r, q, qd, work)
-        for k in range(n):
-            second += g[k] * qdd[first + k]
-        for k in range(n):
-            force[first + k] += g[k] * second
+        force[first + k] += total
 
 
 @compiled
-def elastic_energy(arm, i, q, qd, V):
+def elastic_energy(arm, i, q, qd, V, work):
     """Kinetic energy of the coordinates of body i [J], and the first moments they add [kg m]."""
-    first, n, X, G = arm.first[i], arm.modes[i], arm.elastic_X[i], arm.elastic_G[i]
+    first, n, count = arm.first[i], arm.modes[i], arm.elastic_gram[i]
+    D, constant, rate = work.elastic_value, arm.elastic_constant[i], work.elastic_product
+    X, G = 12 * n, (12 + n) * n
+    set_elastic_values(arm, i, q, work)
     wx, wy, wz, vx, vy, vz = V[0], V[1], V[2], V[3], V[4], V[5]
+    hxx, hyy, hzz = 0.5 * wx * wx, 0.5 * wy * wy, 0.5 * wz * wz
+    hxy, hxz, hyz = wx * wy, wx * wz, wy * wz
     kinetic = sx = sy = sz = 0.0
-    px, py, pz = vx, vy, vz
+    for g in range(count):
+        rate[g] = 0.0
     for k in range(n):
-        constant, e, de = arm.elastic_constant[i, k], q[first + k], qd[first + k]
-        dx, dy, dz, hx, hy, hz = (
-            constant[0],
-            constant[1],
-            constant[2],
-            constant[9],
-            constant[10],
-            constant[11],
-        )
-        jxx, jyy, jzz, jxy, jxz, jyz = (
-            constant[3],
-            constant[4],
-            constant[5],
-            constant[6],
-            constant[7],
-            constant[8],
-        )
-        half_x, half_y, half_z, mass = dx, dy, dz, 0.0
+        half, de, mass = 0.5 * q[first + k], qd[first + k], 0.0
         for m in range(n):
-            slope, em = arm.elastic_slope[i, k, m], q[first + m]
-            dx += slope[0] * em
-            dy += slope[1] * em
-            dz += slope[2] * em
-            half = 0.5 * em
-            half_x += slope[0] * half
-            half_y += slope[1] * half
-            half_z += slope[2] * half
-            jxx += slope[3] * half
-            jyy += slope[4] * half
-            jzz += slope[5] * half
-            jxy += slope[6] * half
-            jxz += slope[7] * half
-            jyz += slope[8] * half
-            hx += slope[9] * em
-            hy += slope[10] * em
-            hz += slope[11] * em
-            part = 0.5 * arm.modal_mass[i, k, m]
-            for l in range(n):
-                part += X[k, m, l] * q[first + l]
-            mass += part * qd[first + m]
-        sx += half_x * e
-        sy += half_y * e
-        sz += half_z * e
-        kinetic += de * (mass + wx * hx + wy * hy + wz * hz + px * dx + py * dy + pz * dz)
-        kinetic += e * (
-            0.5 * (jxx * wx * wx + jyy * wy * wy + jzz * wz * wz)
-            + jxy * wx * wy + jxz * wx * wz + jyz * wy * wz
-        )  # fmt: skip
+            mass += (0.5 * arm.modal_mass[i, k, m] + D[X + k * n + m]) * qd[first + m]
+        for g in range(count):
+            rate[g] += D[G + k * count + g] * de
+        sx += half * (D[k] + constant[k])
+        sy += half * (D[n + k] + constant[n + k])
+        sz += half * (D[2 * n + k] + constant[2 * n + k])
+        kinetic += de * (
+            mass
+            + (vx * D[k] + vy * D[n + k] + vz * D[2 * n + k])
+            + (wx * D[9 * n + k] + wy * D[10 * n + k] + wz * D[11 * n + k])
+        )
+        kinetic += half * (
+            hxx * (D[3 * n + k] + constant[3 * n + k])
+            + hyy * (D[4 * n + k] + constant[4 * n + k])
+            + hzz * (D[5 * n + k] + constant[5 * n + k])
+            + hxy * (D[6 * n + k] + constant[6 * n + k])
+            + hxz * (D[7 * n + k] + constant[7 * n + k])
+            + hyz * (D[8 * n + k] + constant[8 * n + k])
+        )
     kinetic += vx * (wy * sz - wz * sy) + vy * (wz * sx - wx * sz) + vz * (wx * sy - wy * sx)
-    for r in range(G.shape[0]):
-        rate = 0.0
-        for k in range(n):
-            part = 0.0
-            for m in range(n):
-                part += G[r, k, m] * q[first + m]
-            rate += part * qd[first + k]
-        kinetic += 0.5 * rate * rate
+    for g in range(count):
+        kinetic += 0.5 * rate[g] * rate[g]
     return kinetic, sx, sy, sz

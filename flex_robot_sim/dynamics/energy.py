@@ -42,7 +42,7 @@ def set_energies_of_motion(arm, q, qd, work, out):
         mass, x, y, z = I[3, 3], I[2, 4], I[0, 5], I[1, 3]
         if arm.kind[i] == ELASTIC:
             # its mass and the moments of the undeformed body are in the inertia
-            elastic_kinetic, mx, my, mz = elastic_energy(arm, i, q, qd, V)
+            elastic_kinetic, mx, my, mz = elastic_energy(arm, i, q, qd, V, work)
             kinetic += elastic_kinetic
             x += mx
             y += my

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -67,10 +67,9 @@ class ArmArrays(NamedTuple):
     station_H: np.ndarray  # (s, n, b)  shortening up to the station
     station_setback: np.ndarray  # (s, k, n)  rows whose cubes give its lateral setback (T10)
     # elastic bodies with m coordinates at most, see dynamics/elastic_inertia.py
-    elastic_constant: Annotated[np.ndarray, 12]  # (i, m, 12)  S1, J1, h0 by coordinate    [SI]
-    elastic_slope: Annotated[np.ndarray, 15]  # (i, m, m, 15)  their slopes by coordinate  [SI]
-    elastic_X: np.ndarray  # (i, m, m, m)  products of first and second fields         [SI]
-    elastic_G: np.ndarray  # (i, r, m, m)  rows for the products of second fields      [SI]
+    elastic_gram: np.ndarray  # (i,)       rows G for the products of second fields
+    elastic_constant: np.ndarray  # (i, 12 m)  S1, J1, h0 by coordinate                [SI]
+    elastic_slope: np.ndarray  # (i, m, w)  slopes of these and of X, G by coordinate  [SI]
     elastic_C: np.ndarray  # (i, c, c, c)  of the cubic strain energy, c = m or 0   [SI]
     station_home_R: Matrices3  # (s, 3, 3)  pose of the station of an undeformed body
     station_home_p: Vectors3  # (s, 3)                                                 [m]
@@ -197,9 +196,9 @@ class Workspace(NamedTuple):
     G: Matrices3
     h: np.ndarray
     setback_gradient: np.ndarray
-    elastic_row: Annotated[np.ndarray, 12]  # (m, 12)
-    elastic_rate: Annotated[np.ndarray, 15]  # (m, 15)
-    elastic_gram: np.ndarray  # (r, m)
+    elastic_value: np.ndarray  # (w,)       of the columns of elastic_slope, and
+    elastic_rate: np.ndarray  # (w,)       their rates
+    elastic_product: np.ndarray  # (w,)  by row G
     station_turn: Matrices3
     Y: Matrices6
     y: Vectors6
@@ -409,7 +408,7 @@ def make_workspace(arm: ArmArrays, *, elements: int = 0) -> Workspace:
             arm.shared.shape[1],
             elements,
             arm.constraint_kind.size,
-            arm.elastic_G.shape[1:3],
+            arm.elastic_slope.shape[2],
         ),
     )
     work.effort_limit[:] = work.rate_limit[:] = np.inf
@@ -418,9 +417,8 @@ def make_workspace(arm: ArmArrays, *, elements: int = 0) -> Workspace:
 
 
 @lru_cache(maxsize=64)
-def _shapes(i, n, s, j, total, shared, elements, c, elastic):
+def _shapes(i, n, s, j, total, shared, elements, c, w):
     """Shapes of a Workspace; n modes per body of i, `shared` dampers between bodies, c rows."""
-    r, m = elastic
     shapes = {
         'shared': (shared,),
         'cg_vectors': (4, total),
@@ -498,9 +496,9 @@ def _shapes(i, n, s, j, total, shared, elements, c, elastic):
         'G': (3, 3),
         'h': (n,),
         'setback_gradient': (2, n),
-        'elastic_row': (m, 12),
-        'elastic_rate': (m, 15),
-        'elastic_gram': (r, m),
+        'elastic_value': (w,),
+        'elastic_rate': (w,),
+        'elastic_product': (w,),
         'station_turn': (3, 3),
         'Y': (6, 6),
         'y': (6,),

@@ -155,8 +155,8 @@ def _station_motion(arrays, s, body, n):
 def _rigid_part(arrays, body):
     """Inertia (6, 6) of an undeformed body, and its coupling (6, n) with its modes (T22)."""
     if arrays.kind[body] == ELASTIC:
-        rows = arrays.elastic_constant[body, : arrays.modes[body]]
-        return arrays.inertia[body], np.hstack([rows[:, 9:12], rows[:, :3]]).T
+        rows = arrays.elastic_constant[body, : 12 * arrays.modes[body]].reshape(12, -1)
+        return arrays.inertia[body], np.vstack([rows[9:], rows[:3]])
     points, n = slice(*arrays.point_start[body : body + 2]), arrays.modes[body]
     m, x = arrays.point_mass[points], arrays.point_x[points]
     first, second = m @ x, m @ x**2

@@ -14,29 +14,32 @@ def elastic_rows(beams: Sequence[Any], coupling: str, size: int) -> dict[str, np
     :param size: number of coordinates that the rows are padded to.
     """
     bodies = [None if beam is None else integrals_of(beam, coupling) for beam in beams]
-    gram = max([len(body.G) for body in bodies if body is not None], default=0)
+    tables = [(np.zeros(0), np.zeros((0, 0))) if one is None else _tables(one) for one in bodies]
+    width = max([slope.shape[1] for _, slope in tables], default=0)
     is_cubic = any(beam.cubic.any() for beam in beams if beam is not None)
-    cubic_size = size if is_cubic else 0
     rows = {
-        'elastic_constant': np.zeros((len(bodies), size, 12)),
-        'elastic_slope': np.zeros((len(bodies), size, size, 15)),
-        'elastic_X': np.zeros((len(bodies), size, size, size)),
-        'elastic_G': np.zeros((len(bodies), gram, size, size)),
-        'elastic_C': np.zeros((len(bodies), *(cubic_size,) * 3)),
+        'elastic_gram': np.array([0 if one is None else len(one.G) for one in bodies], int),
+        'elastic_constant': np.zeros((len(bodies), 12 * size)),
+        'elastic_slope': np.zeros((len(bodies), size, width)),
+        'elastic_C': np.zeros((len(bodies), *(size if is_cubic else 0,) * 3)),
     }
-    for i, (beam, body) in enumerate(zip(beams, bodies)):
-        if body is None:
-            continue
-        n = slice(len(body.E0))
-        rows['elastic_constant'][i, n] = np.hstack([body.S1, body.J1, body.h0])
-        rows['elastic_slope'][i, n, n] = np.concatenate(
-            [body.S2, body.J2, body.h1, np.swapaxes(body.h1, 0, 1)], axis=2
-        )
-        rows['elastic_X'][i, n, n, n] = body.X
-        rows['elastic_G'][i, : len(body.G), n, n] = body.G
-        if cubic_size:
+    for i, (beam, (constant, slope)) in enumerate(zip(beams, tables)):
+        rows['elastic_constant'][i, : constant.size] = constant
+        rows['elastic_slope'][i, : len(slope), : slope.shape[1]] = slope
+        if beam is not None and is_cubic:
+            n = slice(beam.size)
             rows['elastic_C'][i, n, n, n] = beam.cubic
     return rows
+
+
+def _tables(body):
+    """Constants (12 n,) and slopes (n, w) of one body, see dynamics/elastic_inertia.py."""
+    n = len(body.E0)
+    constant = np.hstack([body.S1, body.J1, body.h0]).T.ravel()
+    # the last index of all is that of the coordinate whose slope it is
+    columns = [np.moveaxis(part, -1, 0) for part in (body.S2, body.J2, body.h1)]
+    columns += [body.X, np.moveaxis(body.G, 0, 1), np.moveaxis(np.swapaxes(body.h1, 0, 1), -1, 0)]
+    return constant, np.vstack([part.reshape(-1, n) for part in columns]).T
 
 
 def integrals_of(beam: Any, coupling: str) -> Any:

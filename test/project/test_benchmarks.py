@@ -117,6 +117,17 @@ def test_derivatives_time(benchmark):
     lines_of(module, {'derivatives': found})
 
 
+def test_elastic_time(benchmark, monkeypatch):
+    module = benchmark('elastic_time')
+    monkeypatch.setattr(module, 'CALLS', 50)
+    monkeypatch.setattr(module, 'LINKS', (2,))
+    found = module.measure(quick=True)
+    for row in found['elastic'].values():
+        assert row['step_us'] > row['forward_dynamics_us'] > 0.0
+        assert row['derivatives_us'] > row['forward_dynamics_us']
+    lines_of(module, found)
+
+
 def test_held_robots(benchmark):
     module = benchmark('held_robots')
     found = module.measure(quick=True)
