@@ -18,8 +18,8 @@ from closed_loops import constraint_text
 from scipy.spatial.transform import Rotation
 
 import flex_robot_sim as frs
+from benchmarks.limits import Row
 from benchmarks.loops.exudyn_linkage import Linkage
-from benchmarks.loops.row import Row
 
 STEP = 1e-3  # [s]
 SAMPLES = 60  # means over this part of the time are compared

@@ -6,7 +6,7 @@ import numpy as np
 from closed_loops import LOOPS, ONE_LOOP, energy_rise, moving_loop, opening
 
 import flex_robot_sim as frs
-from benchmarks.loops.row import Row
+from benchmarks.limits import Row
 from benchmarks.timing import in_turns, median_ratio
 
 DRIFT_STEPS = 100_000

@@ -10,6 +10,7 @@ import numpy as np
 from exudyn import itemInterface as items
 from exudyn.FEM import ObjectFFRFreducedOrderInterface
 from exudyn.rigidBodyUtilities import RotationMatrix2EulerParameters, RotationMatrix2RotXYZ
+from scipy import sparse
 
 exudyn.config.printToConsole = False
 
@@ -94,24 +95,45 @@ class Linkage:
                 points.append([at, *d[1:]])
                 masses.append(0.0)
                 shapes.append(u + np.cross(turn.T, d).T)
-        interface = ObjectFFRFreducedOrderInterface(_mesh(points, masses, shapes))
-        interface.stiffnessMatrixReduced = beam.stiffness
+        nodes = np.arange(len(points) - 8, len(points))
+        return Bar(
+            *self.floating_frame(
+                start,
+                R,
+                np.array(points),
+                sparse.diags(masses).tocsr(),
+                np.array(shapes),
+                beam.stiffness,
+                [(part, np.full(4, 0.25)) for part in (nodes[:4], nodes[4:])],
+            )
+        )
+
+    def floating_frame(self, start, R, points, mass, shapes, stiffness, groups):
+        """
+        Return Places at the origin of a floating frame and at the means of groups of its nodes.
+
+        :param start: of its origin, (3,) [m]; R: its axes, (3, 3).
+        :param points: nodes in its axes, (N, 3) [m]; mass: by node, (N, N) [kg].
+        :param shapes: displacements by coordinate, (N, 3, n); stiffness: of them, (n, n).
+        :param groups: numbers of nodes and their weights, whose sum is 1.
+        """
+        interface = ObjectFFRFreducedOrderInterface(_mesh(points, mass, shapes))
+        interface.stiffnessMatrixReduced = stiffness
         added = interface.AddObjectFFRFreducedOrderWithUserFunctions(
             exudyn, self.system, positionRef=[*start], rotationMatrixRef=R, gravity=self._gravity
         )
-        body, count = added['oFFRFreducedOrder'], len(points)
         markers = [
             self.system.AddMarker(
                 items.MarkerSuperElementRigid(
-                    bodyNumber=body,
-                    meshNodeNumbers=[*range(begin, begin + 4)],
-                    weightingFactors=[0.25] * 4,
+                    bodyNumber=added['oFFRFreducedOrder'],
+                    meshNodeNumbers=[*map(int, nodes)],
+                    weightingFactors=[*map(float, weights)],
                 )
             )
-            for begin in (count - 8, count - 4)
+            for nodes, weights in groups
         ]
         root = self.system.AddMarker(items.MarkerNodeRigid(nodeNumber=added['nRigidBody']))
-        return Bar(*(Place(marker, R) for marker in (root, *markers)))
+        return [Place(marker, R) for marker in (root, *markers)]
 
     def exact_bar(self, start, R, length, section, elements):
         """
@@ -161,10 +183,31 @@ class Linkage:
             )
         )
 
-    def apply_torque(self, place, torque):
-        """Apply a constant torque about z of the base on a Place [N m]."""
+    def two_point_hinge(self, parent, child, axes):
+        """
+        Let two bodies turn about the z axis of `axes` (3, 3), in the base frame, by two points.
+
+        The angular velocity of a flexible interface is not exact in Exudyn, positions are.
+
+        :param parent: two Places on this axis; child: two Places at the same points, the second
+            one does not turn relative to its body.
+        """
+        for one, other, along in zip(parent, child, (1, 0)):
+            self.system.AddObject(
+                items.ObjectJointGeneric(
+                    markerNumbers=[other.marker, one.marker],
+                    constrainedAxes=[1, 1, along, 0, 0, 0],
+                    rotationMarker0=other.R.T @ axes,
+                    rotationMarker1=one.R.T @ axes,
+                )
+            )
+
+    def apply_torque(self, place, torque, axis=(0.0, 0.0, 1.0)):
+        """Apply a constant torque about an axis of the base, z by default, on a Place [N m]."""
         self.system.AddLoad(
-            items.LoadTorqueVector(markerNumber=place.marker, loadVector=[0.0, 0.0, torque])
+            items.LoadTorqueVector(
+                markerNumber=place.marker, loadVector=[*torque * np.asarray(axis)]
+            )
         )
 
     def drive(self, parent, child, rate, damping):
@@ -255,17 +298,15 @@ def _mass_points(beam):
     return points, masses, shapes
 
 
-def _mesh(points, masses, shapes):
+def _mesh(points, mass, shapes):
     """What the interface to floating frames reads from a finite element model."""
-    from scipy.sparse import diags
-
-    mass = diags(np.repeat(masses, 3)).tocsr()
+    matrix = sparse.kron(mass, sparse.identity(3), format='csr')
     return SimpleNamespace(
-        modeBasis={'matrix': np.vstack(shapes)},
+        modeBasis={'matrix': shapes.reshape(-1, shapes.shape[2])},
         postProcessingModes={},
-        GetNodePositionsAsArray=lambda: np.array(points),
+        GetNodePositionsAsArray=lambda: points,
         GetSurfaceTriangles=list,
         GetSurfaceTriangles6=list,
-        GetMassMatrix=lambda sparse: mass,
-        GetStiffnessMatrix=lambda sparse: 0.0 * mass,
+        GetMassMatrix=lambda sparse: matrix,
+        GetStiffnessMatrix=lambda sparse: 0.0 * matrix,
     )

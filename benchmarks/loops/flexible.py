@@ -13,8 +13,8 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 import flex_robot_sim as frs
+from benchmarks.limits import Row
 from benchmarks.loops.exudyn_linkage import Linkage
-from benchmarks.loops.row import Row
 from benchmarks.precision import extrapolated, tip_error
 
 TORQUE = 0.2  # on the crank: it makes more than a turn [N m]

@@ -14,7 +14,7 @@ from closed_loops import constraint_text, moving_loop, pinocchio_accelerations
 from scipy.integrate import solve_ivp
 
 import flex_robot_sim as frs
-from benchmarks.loops.row import Row
+from benchmarks.limits import Row
 from flex_robot_sim.simulation import queries
 
 LOOPS = 40  # random ones

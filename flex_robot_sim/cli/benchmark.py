@@ -24,9 +24,9 @@ PARTS = (
     'paper_costs',
 )
 # run on request only: they take minutes
-SLOW_PARTS = ('control', 'identify', 'loops', 'demo_start', 'trust')
+SLOW_PARTS = ('control', 'identify', 'links', 'loops', 'demo_start', 'trust')
 CHECKS_PART = 'trust'  # comparisons with independent references, each with a verdict
-LIMITS_PART = 'loops'  # figures, each with a limit
+LIMITS_PARTS = ('links', 'loops')  # figures, each with a limit
 PAGE_MODULE = 'page'  # module that writes tables into pages
 LABEL_WIDTH = 56
 
@@ -42,7 +42,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         nargs='?',
         choices=(*PARTS, *SLOW_PARTS),
         metavar='PART',
-        help=f'one of {", ".join((*PARTS, *SLOW_PARTS))} (default: all but the last five)',
+        help=f'one of {", ".join((*PARTS, *SLOW_PARTS))} (default: all but the last six)',
     )
     parser.add_argument(
         'check', nargs='?', metavar='CHECK', help='one check of trust (default: all of them)'
@@ -85,7 +85,8 @@ def run(arguments: Namespace) -> int:
             page.write(arguments.page, summary, {name: tables[name]})
     screen.show('')
     print_result(arguments, summary, lambda _: _as_text(summary, tables))
-    figures = [*summary.get(CHECKS_PART, {}).values(), *summary.get(LIMITS_PART, {}).values()]
+    judged = (CHECKS_PART, *LIMITS_PARTS)
+    figures = [figure for part in judged for figure in summary.get(part, {}).values()]
     return 0 if all(figure['holds'] for figure in figures) else 1
 
 

@@ -23,12 +23,13 @@ ENGINES = {
     'chopped_pinocchio': 'pinocchio',
     'beams_exudyn': 'exudyn',
     'loops': 'pinocchio',
+    'links': 'exudyn',
     'bridge_load': 'rclpy',
     'demo_start': 'rclpy',
     'view_load': 'viser',
 }
 # run by others that are run here
-HELPERS = ('chopped', 'precision', 'shipped_trees', 'swing', 'timing')
+HELPERS = ('chopped', 'limits', 'precision', 'shipped_trees', 'swing', 'timing')
 # what is run by a test of its own, and where
 ELSEWHERE = {
     'bench_moves': 'control/test_control_benchmark.py',
@@ -272,6 +273,14 @@ def test_flexible_loops_move_as_in_exudyn(benchmark):
     module = benchmark('loops')
     found = module.measure(quick=True, modules=('flexible', 'bauchau'))
     assert [words for words, row in found['loops'].items() if not row['holds']] == []
+
+
+@pytest.mark.parametrize('name', ['node_sums', 'floating_frame'])
+def test_links(benchmark, name):
+    module = benchmark('links')
+    found = module.measure(quick=True, modules=(name,))
+    assert [words for words, row in found['links'].items() if not row['holds']] == []
+    lines_of(module, found)
 
 
 def test_tip_estimate(benchmark):
