@@ -102,7 +102,8 @@ class TuneSession:
 
     def _measured(self):
         """Return the MeasuredTable of all poses, and of more where it is too uncertain."""
-        known, logs, planned = self._known_logs(), [], len(self._plan.poses)
+        known, planned = self._known_logs(), len(self._plan.poses)
+        logs: list[PoseLog] = []
         while True:
             for row in range(len(logs), len(self._plan.poses)):
                 self._record(row, 'before', self._plan.short_move(row))
