@@ -31,7 +31,7 @@ def ranges(arm: ArmModel) -> np.ndarray:
 
 
 class JointSliders:
-    """One slider per joint."""
+    """One slider per joint with a motor; passive joints follow."""
 
     def __init__(
         self, page: Page, arm: ArmModel, reaction: Callable[[np.ndarray, int], object]
@@ -39,10 +39,12 @@ class JointSliders:
         """Add the sliders; a change calls reaction(all positions [rad, m], changed joint)."""
         self.ranges = ranges(arm)
         self.values = start_position(arm)
-        self._reaction, self.controls = reaction, []
-        for k, name in enumerate(arm.joint_names):
-            low, high = map(float, self.ranges[k])
+        self._reaction, self.controls, self._steps = reaction, [], []
+        self._shown = np.flatnonzero(arm.actuated) if arm.actuated.any() else arm.joint_q
+        for k in self._shown.tolist():
+            name, (low, high) = arm.joint_names[k], map(float, self.ranges[k])
             step = float(10.0 ** np.floor(np.log10(max(high - low, 1e-6) / SLIDER_STEPS)))
+            self._steps.append(step)
             self.controls.append(
                 page.slider(
                     f'{name} [{arm.units[k]}]',
@@ -58,8 +60,8 @@ class JointSliders:
     def show(self, values: np.ndarray) -> None:
         """Set the shown positions (joints,) [rad, m]."""
         self.values = np.clip(values, *self.ranges.T)
-        for control, value in zip(self.controls, self.values):
-            control.show(float(value))
+        for control, value, step in zip(self.controls, self.values[self._shown], self._steps):
+            control.show(0.0 if abs(value) < 0.5 * step else float(value))  # not -0.000
 
     def _change(self, k, value):
         self.values[k] = value
