@@ -171,6 +171,7 @@ class Workspace(NamedTuple):
     constraint_jacobian: np.ndarray  # (c, n)     W: rates of the gaps by coordinate (T71)
     constraint_response: np.ndarray  # (c, n)     X = A^-1 W^T: accelerations by force (T72)
     constraint_factor: np.ndarray  # (c, c)     factors of D^-1, D = W X
+    constraint_vanishes: np.ndarray  # (c,)    whether W of a row is rounding: a singular pose
     constraint_force: np.ndarray  # (c,)       of each row, as last solved           [N, N m]
     constraint_gap: np.ndarray  # (c,)       of each row                                [m, -]
     constraint_start: np.ndarray  # (c,)       gap of each row at the start of a step
@@ -474,6 +475,7 @@ def _shapes(i, n, s, j, total, shared, elements, c, w):
         'constraint_jacobian': (c, total),
         'constraint_response': (c, total),
         'constraint_factor': (c, c),
+        'constraint_vanishes': (c,),
         'constraint_force': (c,),
         'constraint_gap': (c,),
         'constraint_start': (c,),

@@ -39,8 +39,10 @@ class JointSliders:
         """Add the sliders; a change calls reaction(all positions [rad, m], changed joint)."""
         self.ranges = ranges(arm)
         self.values = start_position(arm)
-        self._reaction, self.controls, self._steps = reaction, [], []
-        self._shown = np.flatnonzero(arm.actuated) if arm.actuated.any() else arm.joint_q
+        self._reaction, self.controls = reaction, []
+        self._steps: list[float] = []
+        is_shown = arm.actuated if arm.actuated.any() else ~arm.actuated
+        self._shown = np.flatnonzero(is_shown)
         for k in self._shown.tolist():
             name, (low, high) = arm.joint_names[k], map(float, self.ranges[k])
             step = float(10.0 ** np.floor(np.log10(max(high - low, 1e-6) / SLIDER_STEPS)))

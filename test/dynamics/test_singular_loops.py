@@ -150,3 +150,19 @@ def test_a_singular_pose_is_reported_once_with_its_time(linkage, steps, rate, st
     (line,) = [one for one in simulation.reports if one.startswith(PASSED)]
     time = float(line.removeprefix(PASSED).split(' s: ')[0])
     assert time == pytest.approx(passed * step, abs=2.1 * step)
+
+
+@pytest.mark.parametrize('turn', [0.0, 1.0])
+def test_a_parallelogram_keeps_its_rate_where_a_step_ends_in_a_singular_pose(turn, monkeypatch):
+    # rows across and along the links, or both oblique
+    turned = constraint('rocker', 'coupler', CRANK, FRAME).replace(
+        'parent_origin', f'parent_origin rpy="0 {turn} 0"', 1
+    )
+    monkeypatch.setitem(LINKAGES, 'parallelogram', [*LINKAGES['parallelogram'][:-1], turned])
+    rng = np.random.default_rng(7)
+    for _ in range(24):
+        rate, step, steps = rng.uniform(0.3, 8.0), 10.0 ** rng.uniform(-4.0, -2.3), rng.integers(9)
+        start = -float(steps + 1) * rate * step
+        simulation = simulation_of('parallelogram', start, rate, step, (0.0, 0.0, 0.0))
+        simulation.step(int(steps) + 6)
+        assert simulation.velocity == pytest.approx(rate * np.array([1, -1, 1]), rel=1e-5)

@@ -9,7 +9,8 @@ between the row and the base take part in this sweep. With y = L^-T W^T,
 
 so that D has no negative eigenvalue, and X takes one sweep from base to tip. Redundant rows make
 D singular; a small share of its diagonal keeps its factor finite, and iteration removes the
-effect of it.
+effect of it. In a singular pose, a row of W may vanish. Closed gaps place the joints there to the
+root of their rounding only, so that the direction of such a row is arbitrary: it is left out.
 """
 
 from math import inf
@@ -19,6 +20,7 @@ from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.model.body_kinds import COMMON_SHAPES
 
 PROXIMAL_WEIGHT = 1e-10  # share of the diagonal of D that is added to it
+MIN_ROW_SHARE = 1e-12  # of D, over the largest row of a constraint; below it W is rounding
 SAFETY = 0.1  # of the prediction that the last correction suffices
 
 
@@ -169,9 +171,10 @@ def factor_matrix(arm, work):
         if j >= 0:
             is_free = arm.motor[j] >= 0 or work.prescribed[j] == 0.0
             w[j] = 1.0 / work.d[i] if is_free else 0.0
+    note_vanishing_rows(arm, w, y, work)
     for r in range(arm.constraint_kind.size):
         for k in range(w.size):
-            weighted[k] = w[k] * y[r, k]
+            weighted[k] = w[k] * y[r, k] * (1.0 - work.constraint_vanishes[r])
         for s in range(r + 1):  # row r of D
             d[s] = 0.0
             for k in range(w.size):
@@ -190,6 +193,24 @@ def factor_matrix(arm, work):
                 M[r, s] -= d[k] * M[k, s]
         # rounding may take more from a redundant row than there is
         M[r, r] = 1.0 / max(pivot, least) if least > 0.0 else 0.0
+
+
+@compiled(inline=True)
+def note_vanishing_rows(arm, w, y, work):
+    """Set work.constraint_vanishes, for diag(w) and y of (T73)."""
+    vanishes, size = work.constraint_vanishes, work.constraint_change
+    for g in range(arm.constraint_rows.shape[0]):
+        first, end = arm.constraint_rows[g, 0], arm.constraint_rows[g, 1]
+        for r in range(first, end):
+            size[r] = 0.0
+            for k in range(w.size):
+                size[r] += w[k] * y[r, k] * y[r, k]
+        for r in range(first, end):
+            largest = 0.0
+            for s in range(first, end):
+                if arm.constraint_kind[s] == arm.constraint_kind[r]:
+                    largest = max(largest, size[s])
+            vanishes[r] = 1.0 if 0.0 < size[r] < MIN_ROW_SHARE * largest else 0.0
 
 
 @compiled(inline=True)
@@ -288,6 +309,8 @@ def remove_rates(arm, W, limit, rounds, work, rates):
             rate = work.constraint_gap[r] + work.constraint_compliance[r] * d[r]
             for k in range(rates.size):
                 rate += W[r, k] * rates[k]
+            if work.constraint_vanishes[r] != 0.0:
+                rate = 0.0
             largest = max(largest, abs(rate))
             x[r] = -rate
         if not limit < largest < last:
