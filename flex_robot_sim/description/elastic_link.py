@@ -20,6 +20,7 @@ from flex_robot_sim.elastic.section_profile import slender_moments
 MASS_TOLERANCE = 0.01  # mass in <inertial> compared with density and section  [-]
 BEAM_INERTIA_TOLERANCE = 0.01  # <inertial> compared with a uniform beam                    [-]
 MIN_POLAR_MOMENT_RATIO = 1e-10  # moment about the beam over that of a thin rod; below: 0    [-]
+VARYING_BENDING = 4  # default shapes in a plane, two static ones and two modes, see words.py
 MAX_ELASTIC_COORDINATES = 5000  # of one link
 MAX_SEGMENT_COORDINATES = 500  # a step solves for these together
 
@@ -53,9 +54,7 @@ def read_beam(
         )
     axes, length = _beam_frame(document, element, link, values)
     section = read_section(document, element, children, link.name)
-    discretisation = _read_discretisation(
-        document, element, children, link.name, section.stiffness
-    )
+    discretisation = _read_discretisation(document, element, children, link.name, section)
     mass_properties = section.mass_properties
     if mass_properties is not None:
         _check_mass(document, element, link, mass_properties.mass_per_length * length)
@@ -143,7 +142,8 @@ def _check_mass(document, element, link, expected):
         )
 
 
-def _read_discretisation(document, element, children, link, stiffness):
+def _read_discretisation(document, element, children, link, section):
+    stiffness = section.stiffness
     modes = only(document, children, 'modes')
     elements = only(document, children, 'elements')
     if modes is not None and elements is not None:
@@ -172,6 +172,7 @@ def _read_discretisation(document, element, children, link, stiffness):
             'Describe it by <modes>, or remove its kGAy, kGAz or shear_factor',
         )
     coordinates = {direction: values[direction] for direction in DIRECTIONS}
+    coordinates |= _defaults_of_varying(section, chosen, values)
     total = 0
     for direction, count in coordinates.items():
         key = STIFFNESS_OF[direction]
@@ -216,6 +217,18 @@ def _read_discretisation(document, element, children, link, stiffness):
         'elements': values['count'] if tag == 'elements' else 0,
         'segments': values['segments'],
         'boundary': values.get('boundary', 'static'),
+    }
+
+
+def _defaults_of_varying(section, chosen, values):
+    """Coordinates of planes whose section varies or shears, where `chosen` has none."""
+    if values['segments'] > 1 or values.get('boundary') != 'static':  # elements have no boundary
+        return {}
+    return {
+        direction: VARYING_BENDING
+        for direction, shear in (('bending_y', 'kGAy'), ('bending_z', 'kGAz'))
+        if (chosen is None or direction not in chosen.attrib)
+        and (section.profile is not None or section.stiffness[shear] < np.inf)
     }
 
 

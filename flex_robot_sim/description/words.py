@@ -276,7 +276,9 @@ FLEXIBILITY = {
         },
     ),
     'modes': Element(
-        'describes the deflection by assumed modes (the default)',
+        'describes the deflection by assumed modes (the default). A plane in which the section '
+        'varies or shears has 4 coordinates of bending by default, if `boundary` is static and '
+        '`segments` is 1',
         {
             'bending_y': _coordinates('bending along y', 2, 'EIz'),
             'bending_z': _coordinates('bending along z', 2, 'EIy'),

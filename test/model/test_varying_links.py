@@ -129,11 +129,48 @@ def test_a_load_at_the_tip_bends_a_varying_link_by_the_integral_of_the_complianc
     assert gauges[1] - gauges[0] == pytest.approx(mean, rel=2e-4)
 
 
+@pytest.mark.parametrize(
+    ('sections', 'roots'),
+    [
+        # Kirchhoff (1879), Mabie & Rogers (1972): wedges and cones, pointed and 2:1
+        ([frs.Rectangle(0.02, 0.004), frs.Rectangle(0.02, 0.002)], [3.82378, 18.3173]),
+        ([frs.Rectangle(0.02, 0.004), frs.Rectangle(0.02, 1e-6)], [5.31510, 15.20717]),
+        ([frs.Rod(0.004), frs.Rod(0.002)], [4.62515, 19.5476]),
+        ([frs.Rod(0.004), frs.Rod(4e-8)], [8.71926, 21.1457]),
+    ],
+    ids=['wedge 2:1', 'wedge', 'cone 2:1', 'cone'],
+)
+def test_a_taper_has_two_frequencies_of_bessel_functions_by_default(sections, roots):
+    builder = frs.ArmBuilder().add_beam(
+        'boom', section=[*zip((0.0, 1.0), sections)], material=MATERIAL, length=0.7
+    )
+    arm = builder.add_joint('clamp', parent='base', child='boom', type='fixed').build()
+    A, Iy, _ = moments(sections[0])
+    unit = np.sqrt(7e10 * Iy / (2700 * A * 0.7**4)) / (2 * np.pi)
+    found = frs.modes(arm, np.zeros(arm.nq)).frequencies
+    for root in roots:
+        assert np.abs(found / (root * unit) - 1).min() < 1e-3
+
+
+def test_sections_that_shear_in_one_plane_have_more_shapes_there_by_default():
+    section = '<section EIy="20" EIz="30" GJ="10" EA="1e6" kGAy="1e5"/>'
+    for modes, bending_y in (
+        ('', 4),
+        ('<modes torsion="0"/>', 4),
+        ('<modes bending_y="2"/>', 2),
+        ('<modes segments="2"/>', 2),
+        ('<modes boundary="free"/>', 2),
+    ):
+        arm = frs.load(robot(link(), joint(), flexibility(beam(inside=section + modes))))
+        found = arm.description.beam('arm').coordinates
+        assert (found['bending_y'], found['bending_z']) == (bending_y, 2)
+
+
 def test_equal_sections_at_all_stations_are_a_uniform_link():
     uniform, stations = frs.Tube(0.03, 2e-3), (0.0, 0.4, 0.4, 1.0)
     arms = [
         frs.ArmBuilder()
-        .add_beam('boom', section=section, material=MATERIAL, length=0.9, bending_y=3)
+        .add_beam('boom', section=section, material=MATERIAL, length=0.9, bending_y=3, bending_z=2)
         .add_joint('hinge', parent='base', child='boom')
         .build()
         for section in (uniform, [(at, uniform) for at in stations])
