@@ -28,7 +28,15 @@ def absolute_links(text):
 
 
 # What `ros2 launch` and `flexsim` find through the share folder, one line per source folder.
-SHARED_FOLDERS = ('config', 'config/layouts', 'config/robots', 'examples', 'launch', 'urdf')
+SHARED_FOLDERS = (
+    'config',
+    'config/layouts',
+    'config/robots',
+    'examples',
+    'launch',
+    'meshes/printed_arm',
+    'urdf',
+)
 
 # The firmware is built where it is used; what a build leaves behind stays here.
 FIRMWARE = {

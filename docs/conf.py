@@ -32,6 +32,7 @@ CHAPTERS = {
     'Vibration control': ('control', 'tune', 'control_feedback', 'control_planning'),
     'Reference': (
         'description',
+        'elastic_links',
         'casting',
         'calculix',
         'closed_loops',

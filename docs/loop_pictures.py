@@ -22,6 +22,8 @@ from scipy.spatial.transform import Rotation
 
 import flex_robot_sim as frs
 from flex_robot_sim.display.visuals import origin_of, vector_of
+from flex_robot_sim.reduction.stl import read_stl
+from flex_robot_sim.viewer.meshes import find_mesh
 
 # positions of the driven joints, and azimuth and elevation of the view [deg]
 VIEWS = {
@@ -42,12 +44,11 @@ SIZE, DPI = (4.6, 4.2), 100
 def main(*names):
     """Draw the robots of these names, or all."""
     for name in names or VIEWS:
-        draw(name, Path(__file__).parent / 'images' / f'loop_{name}.png')
+        draw(name, Path(__file__).parent / 'images' / f'loop_{name}.png', *VIEWS[name])
 
 
-def draw(name, file):
-    """Draw a robot into a file."""
-    positions, azimuth, elevation = VIEWS[name]
+def draw(name, file, positions, azimuth, elevation):
+    """Draw a robot into a file; the arguments are those of VIEWS."""
     arm = frs.load(name)
     simulation = frs.Simulation(arm)
     simulation.set_state([positions.get(joint, 0.0) for joint in arm.joint_names])
@@ -106,7 +107,11 @@ def _rod(simulation, constraint):
 
 
 def _polygons(shape):
-    """Polygons of a box or a cylinder, in its frame."""
+    """Polygons of a box, a cylinder or a mesh, in its frame."""
+    if shape.tag == 'mesh':
+        surface = read_stl(find_mesh(shape.get('filename'), ''))
+        yield from surface.points[surface.triangles]
+        return
     if shape.tag == 'box':
         half = vector_of(shape.get('size')) / 2
         square = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]])

@@ -29,7 +29,7 @@ PLACEHOLDER = 'example.org'
 PAGES = [f'test/project/test_{name}.py' for name in ('named_files', 'pages', 'site')]
 SHOWN = [f'test/project/test_{name}.py' for name in ('shown_blocks', 'task_pages')]
 MAX_COMPARISON_AGE_DAYS = 183  # other simulators change; the table of the README is dated
-SHARED = ('config/', 'examples/', 'firmware/', 'launch/', 'urdf/')  # files in share/
+SHARED = ('config/', 'examples/', 'firmware/', 'launch/', 'meshes/', 'urdf/')  # files in share/
 PROGRAM_OPTIONS = {'demo': ['--seconds', '2', '--inside', '--no-view']}  # otherwise it runs on
 
 

@@ -4,10 +4,14 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from flex_robot_sim.util.share import NAME, share_folder
+
 
 def package_files(location: str, folder: Path | None) -> Iterator[Path]:
     """
     Yield candidates for a file of a package: in installed packages, then in folders above a file.
+
+    Files of flex_robot_sim itself are found without ROS.
 
     :param location: name of the package and path in it, as after package://.
     :param folder: of the file that names it; None: installed packages only.
@@ -20,6 +24,8 @@ def package_files(location: str, folder: Path | None) -> Iterator[Path]:
 
 
 def _package_folders(package, folder):
+    if package == NAME:
+        yield share_folder()
     for prefix in filter(None, os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep)):
         yield Path(prefix, 'share', package)
     for prefix in filter(None, os.environ.get('ROS_PACKAGE_PATH', '').split(os.pathsep)):

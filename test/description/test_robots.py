@@ -19,6 +19,7 @@ from flex_robot_sim.description import read_description
 FOLDER = ROOT / 'urdf'
 NAMES = [
     'canadarm2',
+    'curved_arm',
     'delta',
     'delta_flexible',
     'dual_screw_arm',
@@ -27,6 +28,7 @@ NAMES = [
     'ella',
     'four_bar',
     'palletiser',
+    'printed_arm',
     'rcm',
     'rig',
     'single_link',
@@ -52,7 +54,7 @@ def read_numbers(name, link, element):
     return None if found is None else {k: float(value) for k, value in found.attrib.items()}
 
 
-def test_there_are_seventeen_robots():
+def test_there_are_nineteen_robots():
     assert sorted(path.stem for path in FOLDER.glob('*.urdf')) == NAMES
 
 

@@ -37,7 +37,18 @@ def assert_energy_never_rises(simulation, seconds):
 
 @pytest.mark.parametrize('step', STEPS)
 @pytest.mark.parametrize(
-    'name', ['tapered_boom', 'two_link', 'dual_screw_arm', 'ella', 'rcm', 'canadarm2', 'four_bar']
+    'name',
+    [
+        'curved_arm',
+        'printed_arm',
+        'tapered_boom',
+        'two_link',
+        'dual_screw_arm',
+        'ella',
+        'rcm',
+        'canadarm2',
+        'four_bar',
+    ],
 )
 def test_a_released_shipped_arm_gains_no_energy(name, step):
     arm = frs.load(name)
@@ -71,6 +82,8 @@ def test_all_shipped_robots_are_listed_here():
     # in test_parallel_robots.py
     parallel = {'delta', 'delta_flexible', 'palletiser', 'slide_four_bar', 'stewart'}
     assert {*shipped_robots()} == still | parallel | {
+        'curved_arm',
+        'printed_arm',
         'two_link',
         'dual_screw_arm',
         'ella',

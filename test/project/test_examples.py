@@ -95,6 +95,15 @@ def test_payloads(output):
     assert (mass, drop > 0.0, laden < empty) == (0.5, True, True)
 
 
+def test_printed_link(tmp_path):
+    """It draws the STL file of printed_arm, whose folder stays small."""
+    path, folder = tmp_path / 'link.stl', ROOT / 'meshes/printed_arm'
+    program = EXAMPLES / 'printed_link.py'
+    subprocess.run([sys.executable, program, path], check=True, timeout=PATIENCE)
+    assert path.read_bytes() == (folder / 'upper_arm.stl').read_bytes()
+    assert sum(one.stat().st_size for one in folder.iterdir()) < 200_000
+
+
 def test_tapered_boom(output):
     from scipy.integrate import quad
 

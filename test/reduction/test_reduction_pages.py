@@ -30,7 +30,7 @@ def commands(name):
     return [shlex.split(line) for line in lines if line.startswith('flexsim reduce')]
 
 
-@pytest.mark.parametrize('name', ['casting', 'calculix'])
+@pytest.mark.parametrize('name', ['casting', 'calculix', 'elastic_links'])
 def test_commands_of_the_pages_have_options_that_exist(name):
     parser = Parser()
     add_arguments(parser)
