@@ -50,7 +50,7 @@ def mass_matrix(arm: ArmModel, q: ArrayLike) -> np.ndarray:
         M = frs.mass_matrix(arm, np.zeros(arm.nq))
         assert np.allclose(M, M.T) and np.linalg.eigvalsh(M).min() > 0
     """
-    expect_arm(arm, closed_loops=True)
+    expect_arm(arm, closed_loops=True, free_base=True)
     q = sized('q', q, arm.coordinate_names)
     M = np.zeros((q.size, q.size))
     with borrowed(arm) as scratch:
@@ -71,7 +71,7 @@ def nonlinear_effects(arm: ArmModel, q: ArrayLike, v: ArrayLike | None = None) -
         h = frs.nonlinear_effects(arm, np.full(arm.nq, 0.1), np.ones(arm.nv))
         assert h.shape == (arm.nv,)
     """
-    expect_arm(arm, closed_loops=True)
+    expect_arm(arm, closed_loops=True, free_base=True)
     q = one_per_name('q', q, arm.coordinate_names)
     v = one_per_name('v', v, arm.coordinate_names)
     force = np.zeros(q.size)
@@ -129,7 +129,7 @@ def inverse_dynamics(
         force = frs.inverse_dynamics(arm, q, a=np.ones(16))
         effort = force[frs.actuated_coordinates(arm)]
     """
-    loads = make_loads(arm, pushes, closed_loops=True)
+    loads = make_loads(arm, pushes, closed_loops=True, free_base=True)
     q = one_per_name('q', q, arm.coordinate_names)
     v = one_per_name('v', v, arm.coordinate_names)
     a = one_per_name('a', a, arm.coordinate_names)
@@ -178,7 +178,7 @@ def forward_dynamics(
         a = frs.forward_dynamics(arm, rest.q, rest.v, rest.effort)
         assert np.abs(a).max() < 1e-6
     """
-    loads = make_loads(arm, pushes, closed_loops=True)
+    loads = make_loads(arm, pushes, closed_loops=True, free_base=True)
     refuse_massless(arm)
     q = one_per_name('q', q, arm.coordinate_names)
     v = one_per_name('v', v, arm.coordinate_names)
@@ -201,7 +201,7 @@ def actuated_coordinates(arm: ArmModel) -> np.ndarray:
         arm = frs.load('two_link')
         S = np.eye(arm.nv)[:, frs.actuated_coordinates(arm)]    # M a + h + s = S u
     """
-    expect_arm(arm, closed_loops=True)
+    expect_arm(arm, closed_loops=True, free_base=True)
     return arm.motor_q
 
 

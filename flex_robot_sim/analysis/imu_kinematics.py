@@ -83,7 +83,7 @@ def section_workspace(mount: ImuMount, work: Workspace) -> Workspace:
 
 def imu_mount(arm: ArmModel, name: str | None = None) -> ImuMount:
     """Return the ImuMount of an IMU by name, or of the only one; SettingError if unknown."""
-    expect_arm(arm, closed_loops=True)
+    expect_arm(arm, closed_loops=True, free_base=True)
     mounts = imu_mounts(arm)
     if name is None and len(mounts) == 1:
         (name,) = mounts

@@ -29,6 +29,7 @@ from flex_robot_sim.analysis.twists import (
 )
 from flex_robot_sim.analysis.workspace_pool import borrowed, provided
 from flex_robot_sim.dynamics.forward_dynamics import set_acceleration_without_joint, set_bodies
+from flex_robot_sim.dynamics.free_base import add_base_rates
 from flex_robot_sim.dynamics.kinematics import (
     set_base_poses,
     set_motion,
@@ -87,7 +88,7 @@ def pose(
         middle = frs.pose(arm, np.zeros(arm.nq), link='forearm', station=0.2)
         assert tool[:3, 3].shape == (3,)
     """
-    expect_arm(arm, closed_loops=True)
+    expect_arm(arm, closed_loops=True, free_base=True)
     q = sized('q', q, arm.coordinate_names)
     T = np.empty((4, 4))
     with _workspace(arm, work) as scratch:
@@ -121,7 +122,7 @@ def jacobian(
         v = np.ones(arm.nv)
         assert np.allclose(J @ v, frs.twist(arm, np.zeros(arm.nq), v, representation='mixed'))
     """
-    expect_arm(arm, closed_loops=True)
+    expect_arm(arm, closed_loops=True, free_base=True)
     q = sized('q', q, arm.coordinate_names)
     number = representation_number(representation)
     columns = np.zeros((q.size, 6))
@@ -159,7 +160,7 @@ def twist(
         V = frs.twist(arm, np.zeros(arm.nq), np.ones(arm.nv), representation='mixed')
         speed = np.linalg.norm(V[3:])
     """
-    expect_arm(arm, closed_loops=True)
+    expect_arm(arm, closed_loops=True, free_base=True)
     q, v = sized('q', q, arm.coordinate_names), sized('v', v, arm.coordinate_names)
     number, V = representation_number(representation), np.empty(6)
     with _workspace(arm, work) as scratch:
@@ -394,6 +395,11 @@ def set_columns(arm, body, R, p, work, columns):
         j, parent, station = arm.joint[i], arm.parent[i], arm.station[i]
         if j >= 0:
             set_in_child(R, p, arm.screw[i], columns[j])
+        elif parent < 0:
+            for b in range(arm.base.shape[0]):
+                work.parent_motion[:] = 0.0
+                work.parent_motion[arm.base[b, 1]] = 1.0
+                set_in_child(R, p, work.parent_motion, columns[arm.base[b, 0]])
         set_composed(work.R[i], work.origin[i], R, p, work.child_R, work.child_p)
         set_copy(work.child_p, p)
         for r in range(3):
@@ -413,3 +419,5 @@ def set_rates(arm, qdd, work):
         set_acceleration_without_joint(arm, i, work, qdd)
         if arm.joint[i] >= 0:
             add_scaled(qdd[arm.joint[i]], arm.screw[i], work.dV[i])
+        elif arm.parent[i] < 0:
+            add_base_rates(arm, qdd, work.dV[i])

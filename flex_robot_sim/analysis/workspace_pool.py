@@ -61,7 +61,7 @@ class borrowed:
         try:
             self._pool = _idle[model]
         except (KeyError, TypeError):  # TypeError: nothing that could be an arm
-            expect_arm(model, closed_loops=True)
+            expect_arm(model, closed_loops=True, free_base=True)
             self._pool = _idle.setdefault(model, [])
         try:
             self._scratch = self._pool.pop()

@@ -18,6 +18,7 @@ from flex_robot_sim.description.constraint import check_bases, check_constraints
 from flex_robot_sim.description.document import Document, read_file
 from flex_robot_sim.description.flexibility import add_flexibility
 from flex_robot_sim.description.foreign_loops import warn_of_foreign_loops
+from flex_robot_sim.description.free_base import check_free_base, refuse_loops_of_free_base
 from flex_robot_sim.description.mimic import (
     check_mimics,
     hold_massless_mimics,
@@ -150,7 +151,9 @@ def _read(document, is_rigid=False):
     check_bases(document, constraints.values(), links, joints.values())
     ordered_links, ordered_joints = order(document, links, joints)
     ordered_joints = hold_massless_mimics(document, ordered_links, ordered_joints)
+    check_free_base(document, ordered_links, ordered_joints)
     check_constraints(document, constraints.values(), links, ordered_joints)
+    refuse_loops_of_free_base(document, ordered_joints, [*constraints.values()])
     warn_of_foreign_loops(document)
     check_bodies(document, ordered_links, ordered_joints, flexibility is not None)
     return RobotDescription(

@@ -68,7 +68,8 @@ def check_bodies(
         _check_link(document, link)
     for problem in _impossible_bodies(links, joints):
         raise document.error_at(problem.line, problem.text, problem.remedy)
-    if not any(joint.moves for joint in joints) and not any(link.beam for link in links):
+    moves = any(joint.moves or joint.is_base for joint in joints)
+    if not moves and not any(link.beam for link in links):
         document.warn(
             links[0].line,
             'nothing of this robot moves',
@@ -159,8 +160,7 @@ def _impossible_bodies(links, joints):
     merged = set()
     for joint in reversed(joints):
         moments = bodies[joint.child]
-        rotates = joint.moves and joint.type.rotates
-        if not rotates and by_name[joint.parent].beam is None:
+        if not joint.turns and by_name[joint.parent].beam is None:
             bodies[joint.parent] += moments.moved(joint.rotation, joint.position)
             merged.add(joint.parent)
             continue
@@ -180,7 +180,7 @@ def _links_without_rotation(links, joints):
     beams = {link.name for link in links if link.beam is not None}
     names = {links[0].name} - beams
     for joint in joints:
-        if joint.parent in names and not (joint.moves and joint.type.rotates):
+        if joint.parent in names and not joint.turns:
             names |= {joint.child} - beams
     return names
 

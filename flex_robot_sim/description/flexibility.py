@@ -123,7 +123,7 @@ def _add_gear(document, element, values, joint, _joints):
                 'Give it in the <limit> or <dynamics> of the joint',
             )
     if not joint.moves:
-        kind = 'a mimic joint, which is held' if joint.mimics else 'fixed'
+        kind = 'a mimic joint, which is held' if joint.mimics else joint.kind
         raise document.error(
             element,
             f'joint "{joint.name}" is {kind}, so it has no gear',

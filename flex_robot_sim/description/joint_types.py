@@ -18,4 +18,8 @@ JOINT_TYPES = {
     'continuous': JointType(True, False, False, 'rad', 'N m'),
     'prismatic': JointType(False, True, True, 'm', 'N'),
     'fixed': JointType(False, False, False),
+    'floating': JointType(False, False, False),
+    'planar': JointType(False, False, False),
 }
+# components of the twist (angular, linear) of a free base, in axes with z along that of the joint
+FREE_COMPONENTS = {'floating': (0, 1, 2, 3, 4, 5), 'planar': (2, 3, 4)}

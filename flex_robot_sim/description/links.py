@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from flex_robot_sim.description.joint_types import JOINT_TYPES, JointType
+from flex_robot_sim.description.joint_types import FREE_COMPONENTS, JOINT_TYPES, JointType
 from flex_robot_sim.description.sensors import Encoder, FlexSensor, Imu
 from flex_robot_sim.elastic.axis_curve import AxisCurve
 from flex_robot_sim.elastic.section import STIFFNESS_OF, Section
@@ -218,7 +218,17 @@ class Joint:
     @property
     def moves(self) -> bool:
         """Whether the joint has a coordinate."""
-        return self.kind != 'fixed' and self.held_at is None
+        return self.kind != 'fixed' and not self.is_base and self.held_at is None
+
+    @property
+    def is_base(self) -> bool:
+        """Whether the joint leaves the base free."""
+        return self.kind in FREE_COMPONENTS
+
+    @property
+    def turns(self) -> bool:
+        """Whether the orientation of its child changes."""
+        return self.is_base or (self.moves and self.type.rotates)
 
     @property
     def screw(self) -> np.ndarray:

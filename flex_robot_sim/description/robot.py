@@ -44,6 +44,11 @@ class RobotDescription(Serializable):
         self.__post_init__()
 
     @property
+    def free_joint(self) -> Joint | None:
+        """The floating or planar joint of a free base; None: the base is fixed."""
+        return next((joint for joint in self.joints if joint.is_base), None)
+
+    @property
     def joint_names(self) -> list[str]:
         """Names of the joints that move, base to tip."""
         return [joint.name for joint in self.joints if joint.moves]

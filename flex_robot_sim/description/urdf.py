@@ -10,7 +10,8 @@ from flex_robot_sim.description.compliance import Compliance, checked_compliance
 from flex_robot_sim.description.constraint import Constraint
 from flex_robot_sim.description.document import Document, XmlElement
 from flex_robot_sim.description.foreign_loops import refuse_foreign_joint, refuse_foreign_joints
-from flex_robot_sim.description.joint_types import JOINT_TYPES
+from flex_robot_sim.description.free_base import refuse_parts_of_base
+from flex_robot_sim.description.joint_types import FREE_COMPONENTS, JOINT_TYPES
 from flex_robot_sim.description.links import Inertial, Joint, JointFriction, Link
 from flex_robot_sim.description.misplaced import refuse_misplaced
 from flex_robot_sim.description.orientation import roll_pitch_yaw, turned_by, turned_by_quaternion
@@ -193,12 +194,6 @@ def _read_inertial(document, element, link):
 
 def _read_joint(document, element):
     kind = (element.get('type') or '').strip()
-    if kind in ('floating', 'planar'):
-        raise document.error(
-            element,
-            f'joint "{element.get("name")}" is {kind}, which is not simulated here',
-            'Build it from revolute and prismatic joints, or make it fixed',
-        )
     refuse_foreign_joint(document, element)
     values = _read_attributes(document, element, 'joint')
     name, kind = values['name'], values['type']
@@ -211,6 +206,9 @@ def _read_joint(document, element):
             raise document.error(
                 element, f'joint "{name}" has no <{tag}>', f'Add <{tag} link="..."/>'
             )
+    if kind in FREE_COMPONENTS:
+        refuse_parts_of_base(document, element, name, kind, parts)
+        parts['limit'] = None
     rotation, position = _pose(parts['origin'])
     axis = parts['axis'] or {'xyz': (1.0, 0.0, 0.0)}
     return Joint(

@@ -82,7 +82,7 @@ URDF = {
                 'choice',
                 '',
                 REQUIRED,
-                '`revolute`, `continuous`, `prismatic` or `fixed`',
+                '`revolute`, `continuous`, `prismatic`, `fixed`; at the root `floating`, `planar`',
                 choices=tuple(JOINT_TYPES),
             ),
         },

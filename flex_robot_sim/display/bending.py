@@ -16,9 +16,9 @@ import numpy as np
 from flex_robot_sim.display.colours import colour_ramp
 from flex_robot_sim.display.drawn_sections import drawn_sections
 from flex_robot_sim.display.posture import Posture
-from flex_robot_sim.display.turns import quaternions
 from flex_robot_sim.elastic import SETBACK_POINTS
 from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.spatial.turns import quaternions
 from flex_robot_sim.util.exceptions import SettingError
 
 MIN_FULL_SCALE = 1e-12  # of surface strain; smaller values would overflow

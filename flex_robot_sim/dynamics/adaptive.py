@@ -16,6 +16,7 @@ from flex_robot_sim.dynamics.arm_state import ArmState, StepSettings
 from flex_robot_sim.dynamics.constraints.projection import close_loops, instant_dynamics
 from flex_robot_sim.dynamics.constraints.singular_poses import note_singular_pose
 from flex_robot_sim.dynamics.forces import add_powers
+from flex_robot_sim.dynamics.free_base import move_base_pose, set_coordinate_rates
 from flex_robot_sim.dynamics.loads import LoadArrays, set_loads
 from flex_robot_sim.dynamics.monitors import Watch, note_validity
 from flex_robot_sim.jit.compiled import call_with_tables, compiled
@@ -79,6 +80,8 @@ def advance_adaptively(
         if arm.constraint_kind.size:
             call_with_tables(close_loops, arm, q, qd, work)
             call_with_tables(note_singular_pose, arm, step, watch, work)
+        if len(arm.base):
+            call_with_tables(move_base_pose, arm, q, work)
     return steps
 
 
@@ -96,5 +99,4 @@ def set_slopes(arm, loads, y, effort, work, slopes):
     instant_dynamics(arm, q, qd, effort, work, qdd)
     flow[0] = flow[1] = 0.0
     add_powers(arm, q, qd, qdd, effort, 0.0, 1.0, work, flow)
-    for k in range(n):
-        slopes[k] = qd[k]
+    set_coordinate_rates(arm, q, qd, work, slopes[:n])

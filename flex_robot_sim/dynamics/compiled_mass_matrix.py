@@ -39,6 +39,10 @@ def set_mass_matrix(arm, q, work, M):
             set_entries(arm, i, j, work, M)
             motor = arm.motor[j] if arm.motor[j] >= 0 else j
             M[motor, motor] += arm.rotor[j]
+        elif parent < 0:
+            for b in range(arm.base.shape[0]):
+                for c in range(arm.base.shape[0]):
+                    M[arm.base[b, 0], arm.base[c, 0]] = work.I[0, arm.base[b, 1], arm.base[c, 1]]
         # the composite body becomes a part of the parent
         if parent >= 0 and station < 0:
             add_inertia_to_parent(work.R[i], work.origin[i], work.I[i], work.I[parent])
@@ -54,6 +58,10 @@ def set_entries(arm, body, row, work, M):
         j, parent, station, F = arm.joint[i], arm.parent[i], arm.station[i], work.F[i]
         if j >= 0:
             M[row, j] = M[j, row] = dot(F, arm.screw[i])
+        elif parent < 0:
+            for b in range(arm.base.shape[0]):
+                k = arm.base[b, 0]
+                M[row, k] = M[k, row] = F[arm.base[b, 1]]
         if parent >= 0:
             y = work.F[parent]
             y[:] = 0.0

@@ -17,6 +17,7 @@ from flex_robot_sim.dynamics.forward_dynamics import (
     inverse_dynamics,
     set_acceleration_from_parent,
 )
+from flex_robot_sim.dynamics.free_base import solve_base
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.spatial.screws import add_scaled, add_to_parent, dot, set_copy
 
@@ -115,10 +116,15 @@ def solve_with_factors(arm, force, work, qdd):
                 for r in range(6):
                     work.b[parent, k] += work.solved_K[station, r, k] * y[r]
 
+    for b in range(arm.base.shape[0]):
+        work.base_force[b] = force[arm.base[b, 0]] - work.F0[0, arm.base[b, 1]]
+    solve_base(arm.base.shape[0], work.base_factor, work.base_force)
     for i in range(arm.parent.size):
         j, dV = arm.joint[i], work.dV[i]
         if arm.parent[i] < 0:
             dV[:] = 0.0
+            for b in range(arm.base.shape[0]):
+                dV[arm.base[b, 1]] = qdd[arm.base[b, 0]] = work.base_force[b]
         else:
             set_acceleration_from_parent(
                 arm, i, work.solved_R[i], work.solved_p[i], work.solved_K, work, qdd

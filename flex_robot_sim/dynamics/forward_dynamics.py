@@ -22,6 +22,7 @@ from numpy import sqrt  # uncompiled, math.sqrt raises where this returns nan
 
 from flex_robot_sim.dynamics.beam_inertia import add_beam, add_beam_force
 from flex_robot_sim.dynamics.forces import set_forces
+from flex_robot_sim.dynamics.free_base import add_base_acceleration, add_base_rates, factor_base
 from flex_robot_sim.dynamics.kinematics import set_motion
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.model.body_kinds import COMMON_SHAPES
@@ -80,6 +81,8 @@ def inverse_dynamics(arm, q, qd, qdd, work, force):
         j, F, dV = arm.joint[i], work.F[i], work.dV[i]
         if j >= 0:
             add_scaled(qdd[j], arm.screw[i], dV)
+        elif arm.parent[i] < 0:
+            add_base_rates(arm, qdd, dV)
         # wrench for the motion of the isolated body                                        (T20)
         set_product(arm.inertia[i], dV, F)
         add_turning_wrench(arm.inertia[i], work.V[i], F)
@@ -106,6 +109,8 @@ def inverse_dynamics(arm, q, qd, qdd, work, force):
                 for k in range(arm.modes[parent]):
                     for r in range(6):
                         force[arm.first[parent] + k] += work.K[station, r, k] * y[r]
+    for b in range(arm.base.shape[0]):
+        force[arm.base[b, 0]] = work.F[0, arm.base[b, 1]]
 
 
 @compiled
@@ -173,6 +178,8 @@ def eliminate(arm, work):
                 add_to_station(i, parent, station, COMMON_SHAPES[5], work)
             else:
                 add_to_station(i, parent, station, arm.modes[parent], work)
+    if arm.base.shape[0] > 0:
+        factor_base(arm, work)
 
 
 @compiled(inline=True)
@@ -259,6 +266,8 @@ def set_accelerations(arm, work, qdd):
                 )
             elif m >= 0:
                 qdd[m] = (work.force[m] + work.coupling[j] * qdd[j]) / work.added_inertia[m]
+        elif arm.parent[i] < 0 and arm.base.shape[0] > 0:
+            add_base_acceleration(arm, work, qdd)
         first = arm.first[i]
         for k in range(n - 1, -1, -1):
             total = work.z[i, k]

@@ -34,8 +34,10 @@ from flex_robot_sim.dynamics.coupled_damping import apply_coupled_damping
 from flex_robot_sim.dynamics.energy import set_energies, set_energies_of_motion
 from flex_robot_sim.dynamics.factor_reuse import refine_dynamics, solve_dynamics
 from flex_robot_sim.dynamics.forces import add_powers, store_joint_forces
+from flex_robot_sim.dynamics.free_base import move_base_pose, set_coordinate_rates
 from flex_robot_sim.dynamics.loads import set_loads
 from flex_robot_sim.dynamics.maxwell_slip import copy_slip, slip_until_end
+from flex_robot_sim.dynamics.momentum import meet_momentum, set_impulse, set_total_momentum
 from flex_robot_sim.dynamics.monitors import count_events, note_coarseness, note_validity
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.spatial.screws import is_finite, set_copy
@@ -82,11 +84,13 @@ def advance(arm, loads, settings, state, steps, watch, work):
     if work.step[0] == 0.0:  # the energy has changed between the steps
         set_energies(arm, state.q, state.qd, work, work.energy)
         work.step[1] = work.energy[0] + work.energy[1] + work.energy[2]
+        if arm.base.shape[0] > 0:
+            set_total_momentum(arm, state.q, state.qd, work.momentum, work)
     for step in range(steps):
-        store_start(state)
+        store_start(arm, state, work)
         work_before, dissipated_before = flow[0], flow[1]
         midpoint_step(arm, loads, settings, state, step, watch, work)
-        if not is_finite_or_restored(state):
+        if not is_finite_or_restored(arm, state, work):
             flow[0], flow[1] = work_before, dissipated_before
             work.joint_force[:] = 0.0
             return step
@@ -101,7 +105,7 @@ def advance_explicitly(arm, loads, settings, state, steps, watch, work):
     q, qd, qdd, effort, flow = state.q, state.qd, state.qdd, state.effort, state.flow
     h, scheme = settings.time_step[0], settings.scheme[0]
     for step in range(steps):
-        store_start(state)
+        store_start(arm, state, work)
         work_before, dissipated_before = flow[0], flow[1]
         if scheme == RK4:
             rk4_step(arm, loads, h, state, work)
@@ -117,7 +121,9 @@ def advance_explicitly(arm, loads, settings, state, steps, watch, work):
                 integrate(q, qd, h, q)
         if arm.constraint_kind.size > 0:
             close_loops(arm, q, qd, work)
-        if not is_finite_or_restored(state):
+        if arm.base.shape[0] > 0:
+            move_base_pose(arm, q, work)
+        if not is_finite_or_restored(arm, state, work):
             flow[0], flow[1] = work_before, dissipated_before
             return step
         note_validity(arm, q, step, watch, work)
@@ -126,22 +132,29 @@ def advance_explicitly(arm, loads, settings, state, steps, watch, work):
 
 
 @compiled
-def store_start(state):
-    """Store coordinates and rates at the start of a step, for `is_finite_or_restored`."""
+def store_start(arm, state, work):
+    """Store a state, and the pose of a free base, for `is_finite_or_restored`."""
+    if arm.base.shape[0] > 0:
+        set_copy(work.base_pose, work.base_start)
     set_copy(state.q, state.stage[0])
     set_copy(state.qd, state.stage[1])
 
 
 @compiled
-def is_finite_or_restored(state):
+def is_finite_or_restored(arm, state, work):
     """Whether a state is finite; if not, restore the start of the step."""
     magnitude = 0.0
     for k in range(state.q.size):
         magnitude += abs(state.q[k]) + abs(state.qd[k])
+    if arm.base.shape[0] > 0:
+        for k in range(work.base_pose.size):
+            magnitude += abs(work.base_pose[k])
     if isfinite(magnitude):
         return True
     set_copy(state.stage[0], state.q)
     set_copy(state.stage[1], state.qd)
+    if arm.base.shape[0] > 0:
+        set_copy(work.base_start, work.base_pose)
     state.qdd[:] = 0.0
     return False
 
@@ -175,6 +188,7 @@ def midpoint_step(arm, loads, settings, state, step, watch, work):
     remaining, substep, evaluations, last_substep = h, h, 0, work.step[0]
     is_prescribed = is_coupled = False
     has_memory, has_loops = work.slip.size > 0, arm.constraint_kind.size > 0
+    is_free = arm.base.shape[0] > 0
     for j in range(arm.motor.size):
         is_prescribed = is_prescribed or work.prescribed[j] != 0.0
     while remaining > 0.0:
@@ -256,6 +270,8 @@ def midpoint_step(arm, loads, settings, state, step, watch, work):
         add_powers(arm, mid_q, mid_qd, qdd, effort, substep, substep, work, flow)
         if has_memory:
             flow[1] += slip_until_end(arm, mid_qd, qdd, substep, work)
+        if is_free:
+            set_impulse(arm, loads, substep, work)
         if has_loops:
             flow[1] += compliance_loss(arm, substep, work)
             is_closed &= close_rates(arm, new_qd, work)
@@ -298,6 +314,9 @@ def midpoint_step(arm, loads, settings, state, step, watch, work):
                 copy_slip(work.slip, work.slip_end)
         else:
             # correct the energy error by scaling the velocities; carry over the excess      (T44)
+            if is_free:
+                change, kinetic = meet_momentum(arm, substep, new_q, new_qd, work)
+                energy += change
             flow[2] += abs(energy - expected)
             open_error = expected - energy - work.step[2]
             correction = 0.0
@@ -311,6 +330,10 @@ def midpoint_step(arm, loads, settings, state, step, watch, work):
                 q[k] = new_q[k]
                 qd[k] = scale * new_qd[k]
                 work.last[k] = start[k]
+            if is_free:  # the motion with the momentum is not scaled                        (T112)
+                for b in range(arm.base.shape[0]):
+                    qd[arm.base[b, 0]] += (1.0 - scale) * work.base_force[b]
+                move_base_pose(arm, q, work)
             if has_memory:
                 copy_slip(work.slip_end, work.slip)
         if remaining < MIN_SUBSTEP_RATIO * h:
@@ -340,7 +363,7 @@ def rk4_step(arm, loads, h, state, work):
     effort = state.effort
     flow = state.flow
     stage = state.stage
-    old_q, old_qd, sum_q, sum_qd = stage[0], stage[1], stage[2], stage[3]
+    old_q, old_qd, sum_q, sum_qd, rates = stage[0], stage[1], stage[2], stage[3], stage[4]
     sum_q[:] = 0.0
     sum_qd[:] = 0.0
     for stage_number in range(4):
@@ -348,12 +371,13 @@ def rk4_step(arm, loads, h, state, work):
         instant_dynamics(arm, q, qd, effort, work, qdd)
         weight = h / 6.0 if stage_number in (0, 3) else h / 3.0
         add_powers(arm, q, qd, qdd, effort, 0.0, weight, work, flow)
+        set_coordinate_rates(arm, q, qd, work, rates)
         for k in range(q.size):
-            sum_q[k] += weight * qd[k]
+            sum_q[k] += weight * rates[k]
             sum_qd[k] += weight * qdd[k]
         if stage_number < 3:
             stage_step = 0.5 * h if stage_number < 2 else h
-            integrate(old_q, qd, stage_step, q)
+            integrate(old_q, rates, stage_step, q)
             for k in range(q.size):
                 qd[k] = old_qd[k] + stage_step * qdd[k]
     integrate(old_q, sum_q, 1.0, q)

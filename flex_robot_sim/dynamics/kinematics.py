@@ -13,6 +13,7 @@ acceleration beta (T12).
 """
 
 from flex_robot_sim.dynamics.elastic_station import set_elastic_station, set_elastic_station_pose
+from flex_robot_sim.dynamics.free_base import add_base_rates, set_base_body
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.model.body_kinds import ELASTIC
 from flex_robot_sim.spatial.exponential import set_rotation, set_turn
@@ -48,6 +49,7 @@ def set_motion(arm, q, qd, work):
         c[:] = 0.0
         if parent < 0:
             V[:] = 0.0
+            add_base_rates(arm, qd, V)
         elif station >= 0:
             parent_motion = work.parent_motion
             for r in range(6):
@@ -65,7 +67,9 @@ def set_motion(arm, q, qd, work):
 def set_pose_in_parent(arm, i, q, work):
     """Pose of body i in its parent; if that is elastic, the pose of the station is already set."""
     s, j, R, p = arm.station[i], arm.joint[i], work.R[i], work.origin[i]
-    if s < 0:
+    if arm.parent[i] < 0 and arm.base.shape[0] > 0:
+        set_base_body(arm, q, work)
+    elif s < 0:
         set_pose(arm.home_R[i], arm.home_p[i], arm.screw[i], q[j] if j >= 0 else 0.0, R, p)
     elif j < 0:
         set_composed(work.station_R[s], work.station_p[s], arm.home_R[i], arm.home_p[i], R, p)

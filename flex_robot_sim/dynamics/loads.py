@@ -56,15 +56,19 @@ class LoadArrays(NamedTuple):
 
 
 def make_loads(
-    model: ArmModel, pushes: Iterable[Push] = (), *, closed_loops: bool = False
+    model: ArmModel,
+    pushes: Iterable[Push] = (),
+    *,
+    closed_loops: bool = False,
+    free_base: bool = False,
 ) -> LoadArrays:
     """
     Return the LoadArrays of pushes at an ArmModel.
 
     :param pushes: [Push]; loads on the fixed base have no effect and are left out.
-    :param closed_loops: whether the caller can handle an arm with constraints.
+    :param closed_loops, free_base: what the caller can handle, see `expect_arm`.
     """
-    expect_arm(model, closed_loops=closed_loops)
+    expect_arm(model, closed_loops=closed_loops, free_base=free_base)
     if isinstance(pushes, tuple) and not pushes:
         return NO_LOADS
     rows, checked = [], _checked_pushes(pushes)

@@ -65,6 +65,8 @@ def _jacobians(arrays: ArmArrays, elastic: list[slice], work: Workspace) -> np.n
     """Jacobian (i, 6, n) of each body in its own frame; elastic: slices of its rates."""
     J = np.zeros((len(elastic), 6, arrays.inertia_scale.size))
     to_child = _twists_to_children(work)
+    for coordinate, component in arrays.base:
+        J[0, component, coordinate] = 1.0
     for i, (parent, s, j) in enumerate(zip(arrays.parent, arrays.station, arrays.joint)):
         if parent >= 0:
             J[i] = to_child[i] @ J[parent]

@@ -84,6 +84,7 @@ def compile_jobs() -> list[tuple[Callable, Callable, tuple[Any, ...]]]:
     )
     from flex_robot_sim.dynamics.integrators import advance, advance_checked
     from flex_robot_sim.dynamics.loads import make_loads, set_loads
+    from flex_robot_sim.dynamics.momentum import meet_momentum
     from flex_robot_sim.dynamics.monitors import make_watch, note_coarseness, note_validity
     from flex_robot_sim.jit.tuned_dispatcher import compile_part
     from flex_robot_sim.model.arm_model import make_workspace
@@ -99,6 +100,7 @@ def compile_jobs() -> list[tuple[Callable, Callable, tuple[Any, ...]]]:
         (compile_part, note_coarseness, (arm, q, q, q, h, watch)),
         (compile_part, note_validity, (arm, q, 0, watch, work)),
         (compile_part, note_singular_pose, (arm, 0, watch, work)),
+        (compile_part, meet_momentum, (arm, h, q, q, work)),
         (compile_part, add_powers, (arm, q, q, q, effort, h, h, work, flow)),
         (compile_part, store_joint_forces, (arm, q, work)),
         (compile_part, add_prescribed_reactions, (arm, work, q, q)),

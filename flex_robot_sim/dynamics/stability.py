@@ -113,7 +113,7 @@ def spring_matrices(
     :param damping: added at every drive, (joints,) [N m s/rad, N s/m].
     """
     joints = arrays.motor.size
-    n = int(joints + (arrays.motor >= 0).sum() + arrays.modes.sum())
+    n = int(joints + (arrays.motor >= 0).sum() + len(arrays.base) + arrays.modes.sum())
     K, D = np.zeros((2, n, n))
     drive_gains = np.broadcast_to(stiffness, joints), arrays.friction[:, VISCOUS] + damping
     for j, m in enumerate(arrays.motor):

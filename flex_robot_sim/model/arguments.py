@@ -15,11 +15,12 @@ from flex_robot_sim.util.settings import SimulationSettings
 MAX_WHOLE = 2**53  # larger integers are not exact as a float
 
 
-def expect_arm(arm: object, *, closed_loops: bool = False) -> None:
+def expect_arm(arm: object, *, closed_loops: bool = False, free_base: bool = False) -> None:
     """
     Raise SettingError for anything but an ArmModel, such as the name of a robot.
 
-    :param closed_loops: whether the caller can handle an arm with constraints.
+    :param closed_loops: whether the caller can handle an arm with constraints; free_base: the
+        same for a floating or planar base.
     """
     if not isinstance(arm, ArmModel):
         raise SettingError(
@@ -27,6 +28,18 @@ def expect_arm(arm: object, *, closed_loops: bool = False) -> None:
         )
     if not closed_loops:
         refuse_closed_loops(arm)
+    if not free_base:
+        refuse_free_base(arm)
+
+
+def refuse_free_base(arm: ArmModel) -> None:
+    """Raise SettingError for an arm with a free base, in everything that needs a fixed one."""
+    base = arm.description.free_joint
+    if base is not None:
+        raise SettingError(
+            f'"{arm.description.name}" has a free base, the {base.kind} joint "{base.name}", and '
+            'this works on fixed bases only: use Simulation, or make the joint fixed'
+        )
 
 
 def refuse_closed_loops(arm: ArmModel, alternative: str = 'Simulation') -> None:
@@ -145,7 +158,7 @@ def _wrong_numbers(name, names):
 
 def checked_coordinates(model: ArmModel, **values: ArrayLike | None) -> list[np.ndarray]:
     """Return new arrays of one finite number per coordinate of an ArmModel; None: zeros."""
-    expect_arm(model, closed_loops=True)
+    expect_arm(model, closed_loops=True, free_base=True)
     return [
         np.zeros(model.size) if array is None else checked(name, array, model.coordinate_names)
         for name, array in values.items()
@@ -168,7 +181,7 @@ def joints_or_coordinates(arm: ArmModel, name: str, values: ArrayLike) -> np.nda
 
 def checked_states(arm: ArmModel, name: str, values: ArrayLike) -> np.ndarray:
     """Return an array of one finite number per coordinate, or of rows of them, (..., nq)."""
-    expect_arm(arm, closed_loops=True)
+    expect_arm(arm, closed_loops=True, free_base=True)
     array = array_or_nan(values)
     if array.ndim not in (1, 2) or array.shape[-1] != arm.size or not np.isfinite(array).all():
         raise SettingError(

@@ -24,6 +24,7 @@ from flex_robot_sim.jit.array_table import (
 )
 from flex_robot_sim.model.friction import FrictionRows
 from flex_robot_sim.model.slip_elements import SlipTable
+from flex_robot_sim.spatial.turns import quaternion
 from flex_robot_sim.util.read_only import make_read_only
 from flex_robot_sim.util.serialization import Serializable
 from flex_robot_sim.util.summary import SummaryRows, counted, listed, numbers, summarized
@@ -91,6 +92,7 @@ class ArmArrays(NamedTuple):
     stop_depth: np.ndarray  # (j,)       penetration with full damping                 [rad, m]
     inertia_scale: np.ndarray  # (n,)       typical inertia of each coordinate         [kg m2, kg]
     base_acceleration: Vectors6  # (6,)      acceleration of the base, equivalent to gravity
+    base: np.ndarray  # (b, 2)    coordinates of a free base, body 0: index, component of twist
     # rows of closed loops, c, see constraint_rows.py
     constraint_kind: np.ndarray  # (c,)
     constraint_body: np.ndarray  # (c, 2)    bodies of parent and child, -1 for the fixed base
@@ -113,6 +115,13 @@ class Workspace(NamedTuple):
     origin: Vectors3  # (i, 3)
     root_R: Matrices3  # (3, 3)     pose of the base; the identity for a fixed one
     root_p: Vectors3  # (3,)
+    base_pose: np.ndarray  # (7,)       of a free base, where its coordinates are zero: position
+    #                                    and quaternion (x, y, z, w)
+    base_start: np.ndarray  # (7,)      the same at the start of a step
+    base_factor: Matrices6  # (6, 6)    Cholesky factor of the inertia of a free base
+    base_force: Vectors6  # (6,)       on its coordinates
+    momentum: np.ndarray  # (9,)       about the centre of mass, linear, and this centre  [SI]
+    impulse: Vectors6  # (6,)      of the loads in a step, about the origin of the world
     base_R: Matrices3  # (i, 3, 3)  pose of body i where the base has this pose
     base_p: Vectors3  # (i, 3)
     V: Vectors6  # (i, 6)     twist
@@ -344,7 +353,18 @@ class ArmModel(Serializable):
     @property
     def elastic_q(self) -> slice:
         """Slice of the elastic coordinates of links in q and v."""
-        return slice(len(self.joint_names) + len(self.motor_names), self.size)
+        return slice(self.base_q.stop, self.size)
+
+    @property
+    def base_q(self) -> slice:
+        """Slice of a free base in q and v: six if it floats, three if it is planar, or none."""
+        first = len(self.joint_names) + len(self.motor_names)
+        return slice(first, first + len(self.arrays.base))
+
+    @property
+    def has_free_base(self) -> bool:
+        """Whether the joint at the root is floating or planar."""
+        return len(self.arrays.base) > 0
 
     def set_joints(self, coordinates: np.ndarray, values: ArrayLike) -> None:
         """Write values (..., joints) to link and motor side of q or v, (..., nq), in place."""
@@ -391,6 +411,16 @@ def motor_coordinates(arm: ArmArrays) -> np.ndarray:
     return np.where(arm.motor < 0, np.arange(arm.motor.size), arm.motor)
 
 
+def home_pose(arm: ArmArrays) -> np.ndarray:
+    """Pose of the base at the start, (7,): position [m] and quaternion (x, y, z, w)."""
+    if not len(arm.base):
+        return _IDENTITY
+    return np.concatenate([arm.home_p[0], quaternion(arm.home_R[0])])
+
+
+_IDENTITY = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
+
+
 def make_workspace(arm: ArmArrays, *, elements: int = 0) -> Workspace:
     """
     Return a Workspace for ArmArrays `arm`.
@@ -414,6 +444,7 @@ def make_workspace(arm: ArmArrays, *, elements: int = 0) -> Workspace:
     )
     work.effort_limit[:] = work.rate_limit[:] = np.inf
     work.root_R[:] = np.eye(3)
+    work.base_pose[:] = home_pose(arm)
     return work
 
 
@@ -427,6 +458,12 @@ def _shapes(i, n, s, j, total, shared, elements, c, w):
         'origin': (i, 3),
         'root_R': (3, 3),
         'root_p': (3,),
+        'base_pose': (7,),
+        'base_start': (7,),
+        'base_factor': (6, 6),
+        'base_force': (6,),
+        'momentum': (9,),
+        'impulse': (6,),
         'base_R': (i, 3, 3),
         'base_p': (i, 3),
         'I': (i, 6, 6),

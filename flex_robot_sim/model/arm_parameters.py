@@ -67,7 +67,7 @@ def parameters(arm: ArmModel, *, select: str = '*') -> Parameters:
         found = frs.parameters(arm, select='forearm.*')
         assert found['forearm.EIz'].value > 0.0 and found['forearm.EIz'].unit == 'N m2'
     """
-    expect_arm(arm, closed_loops=True)
+    expect_arm(arm, closed_loops=True, free_base=True)
     return Parameters({one.path: one for one in _selected(arm, select)})
 
 
@@ -85,7 +85,7 @@ def with_parameters(arm: ArmModel, changes: Mapping[str, Change]) -> ArmModel:
         stiffer = frs.with_parameters(arm, {'forearm.EIz': ('*', 1.1), 'shoulder.stiffness': 2e3})
         assert frs.frequencies(stiffer)[0] > frs.frequencies(arm)[0]
     """
-    expect_arm(arm, closed_loops=True)
+    expect_arm(arm, closed_loops=True, free_base=True)
     if not isinstance(changes, Mapping):
         raise SettingError(
             f'changes = {shortened(repr(changes), 60)} must be a dict from paths '

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from flex_robot_sim.description import read_description, with_tool
 from flex_robot_sim.description.elastic_link import MAX_ELASTIC_COORDINATES
+from flex_robot_sim.description.joint_types import FREE_COMPONENTS
 from flex_robot_sim.description.mimic import mimic_constraints
 from flex_robot_sim.description.robot import RobotDescription
 from flex_robot_sim.elastic import SETBACK_POINTS, Load, cut_beam, cut_spatial_beam
@@ -18,10 +19,16 @@ from flex_robot_sim.elastic.discretise import BEAM_CACHE_SIZE
 from flex_robot_sim.model.arguments import array_or_nan, is_known
 from flex_robot_sim.model.arm_model import ArmArrays, ArmModel, ClosedLoop, Frame
 from flex_robot_sim.model.body_kinds import body_kind
-from flex_robot_sim.model.composite_inertia import joint_pose, largest_inertias, moments_beyond
+from flex_robot_sim.model.composite_inertia import (
+    base_inertias,
+    joint_pose,
+    largest_inertias,
+    moments_beyond,
+)
 from flex_robot_sim.model.constraint_rows import constraint_rows, row_arrays
 from flex_robot_sim.model.damping import damping_matrices, elastic_inertia
 from flex_robot_sim.model.elastic_rows import elastic_rows, integrals_of
+from flex_robot_sim.model.free_base import base_axes
 from flex_robot_sim.model.friction import friction_rows
 from flex_robot_sim.model.mass_points import MAX_REDUCIBLE_POINTS, MassPoints, reduced_points
 from flex_robot_sim.model.slip_elements import slip_tables
@@ -34,6 +41,7 @@ COUPLINGS = ('shortening', 'zero_order')
 STOP_FREQUENCY = 40.0  # of the moving links against the stop of their joint   [Hz]
 STOP_DEPTH = 1e-3  # penetration that raises the damping of a stop to full  [rad, m]
 GRAVITY = (0.0, 0.0, -9.81)
+BASE_RATES = 'wx', 'wy', 'wz', 'vx', 'vy', 'vz'  # names of the coordinates of a free base
 
 
 def load(
@@ -130,6 +138,9 @@ class _Assembly:
             if joint.held_at is not None:
                 rotation, translation = joint_pose(joint, joint.held_at)
                 R, p = R @ rotation, p + R @ translation
+        if joint is not None and joint.is_base:
+            (body, _), R, p = self._add_base(joint, R, p)
+            attachment = body, -1
         body, station = attachment
         if link.beam is None and joint_row < 0 and station < 0:
             self.frames[link.name] = Frame(body, R, p)
@@ -146,6 +157,12 @@ class _Assembly:
         self.frames[link.name] = Frame(body, rotation.T, np.zeros(3))
         if joint is not None:
             self.carried_bodies[joint.name] = (body, self.frames[link.name])
+
+    def _add_base(self, joint, R, p):
+        """Add the body of a free base, with z along the normal of a plane; as `_attachment`."""
+        axes = base_axes(joint)
+        body = self._add_body(-1, -1, -1, R @ axes, p, np.zeros(6))
+        return (body, -1), axes.T, np.zeros(3)
 
     def _attachment(self, name, rotation, position):
         """Body and station that a frame in a link is attached to, and the pose of the frame."""
@@ -269,7 +286,8 @@ class _Assembly:
         width = max([beam.width for beam in _plain(beams)], default=1)
         self.elastic = max([beam.size for beam in beams if beam and beam.is_spatial], default=0)
         modes = np.array([0 if beam is None else beam.size for beam in beams], int)
-        first = len(joints) + len(motors) + np.cumsum(modes) - modes
+        base = self._base_rows(len(joints) + len(motors))
+        first = len(joints) + len(motors) + len(base) + np.cumsum(modes) - modes
         arrays = ArmArrays(
             **{name: np.array(self.row[name], int) for name in ('parent', 'station', 'joint')},
             **{
@@ -289,6 +307,7 @@ class _Assembly:
             shared=np.zeros((0, 0)),
             shared_T=np.zeros((0, 0)),
             base_acceleration=np.concatenate([np.zeros(3), -self.gravity]),
+            base=base,
             **row_arrays(
                 [*self.closed_loops.values()],
                 self.row['parent'],
@@ -298,7 +317,12 @@ class _Assembly:
         damping = np.array([self.damping.get(i, (0.0, 0.0)) for i in range(len(beams))])
         inertia = elastic_inertia(arrays)
         local, shared = damping_matrices(arrays, inertia, *damping.reshape(-1, 2).T)
-        inertia_scale = [self.largest, arrays.rotor[arrays.motor >= 0], np.diag(inertia)]
+        inertia_scale = [
+            self.largest,
+            arrays.rotor[arrays.motor >= 0],
+            base_inertias(self.description, base[:, 1]),
+            np.diag(inertia),
+        ]
         arrays = arrays._replace(
             damping=local,
             shared=shared,
@@ -320,6 +344,14 @@ class _Assembly:
             beams={i: beam for i, beam in enumerate(beams) if beam is not None},
             closed_loops=self.closed_loops,
         )
+
+    def _base_rows(self, first):
+        """Index and component of the twist of each coordinate of a free base, (b, 2)."""
+        joint = self.description.free_joint
+        components = () if joint is None else FREE_COMPONENTS[joint.kind]
+        return np.array(
+            [(first + k, component) for k, component in enumerate(components)], int
+        ).reshape(-1, 2)
 
     def _inertia_rows(self, beams):
         """Inertia (6, 6) of the rigid part of every body, and of the sections of its beam."""
@@ -430,6 +462,9 @@ class _Assembly:
     def _names(self, beams):
         names = [joint.name for joint in self.joints]
         names += [f'{joint.name}/motor' for joint in self.joints if np.isfinite(joint.stiffness)]
+        base = self.description.free_joint
+        if base is not None:
+            names += [f'{base.name}/{BASE_RATES[k]}' for k in FREE_COMPONENTS[base.kind]]
         owner = {
             body: (link, number)
             for link, bodies in self.segments.items()

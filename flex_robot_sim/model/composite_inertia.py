@@ -66,6 +66,27 @@ def largest_inertias(description: RobotDescription) -> np.ndarray:
     All other joints are locked, links are rigid, and rotors of rigid drives are included.
     """
     joints = [joint for joint in description.joints if joint.moves]
+    moved = _moved_in_poses(description, joints)
+    return np.array([np.max(_inertia_about(joint, moved[joint.child])) for joint in joints])
+
+
+def base_inertias(description: RobotDescription, components: np.ndarray) -> np.ndarray:
+    """
+    Largest inertia over the joint ranges [kg m2, kg] by each coordinate of a free base.
+
+    :param components: of its twist (angular, linear), (b,) from 0 to 5.
+    """
+    if not len(components):
+        return np.zeros(0)
+    joints = [joint for joint in description.joints if joint.moves]
+    moments = _moved_in_poses(description, joints)[description.joints[0].child]
+    # an upper bound about any axis
+    about = np.max(np.trace(moments.second, axis1=-2, axis2=-1))
+    return np.where(components < 3, about, moments.mass)
+
+
+def _moved_in_poses(description, joints):
+    """Moments of each link with all links beyond it, in random poses of the joints."""
     ranges = np.array([_range(joint) for joint in joints]).reshape(-1, 2)
     shares = np.random.default_rng(0).uniform(size=(RANDOM_POSES, len(joints)))
     poses = np.vstack(
@@ -74,7 +95,7 @@ def largest_inertias(description: RobotDescription) -> np.ndarray:
     _, moved = moments_beyond(
         description, {joint.name: column for joint, column in zip(joints, poses.T)}
     )
-    return np.array([np.max(_inertia_about(joint, moved[joint.child])) for joint in joints])
+    return moved
 
 
 def _range(joint):

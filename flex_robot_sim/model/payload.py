@@ -85,7 +85,7 @@ def with_payload(
         loaded = frs.with_payload(arm, 'tool', 0.2, centre=(0.0, 0.0, 0.03))
         assert frs.frequencies(loaded)[0] < frs.frequencies(arm)[0]
     """
-    expect_arm(arm, closed_loops=True)
+    expect_arm(arm, closed_loops=True, free_base=True)
     if not is_known(link, arm.frames) or arm.frames[link].body < 0:
         moving = [name for name, frame in arm.frames.items() if frame.body >= 0]
         raise SettingError(f'no link "{link}" that carries a payload. Known: {", ".join(moving)}')

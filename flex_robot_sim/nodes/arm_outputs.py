@@ -7,7 +7,6 @@ from rclpy.node import Node
 from flex_robot_sim.analysis.deflection import tip_deflection
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.display.description import undeformed_tip
-from flex_robot_sim.display.turns import quaternion_about
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.ros import topics
 from flex_robot_sim.ros.conversions import (
@@ -20,6 +19,7 @@ from flex_robot_sim.ros.conversions import (
 from flex_robot_sim.ros.endpoints import advertise
 from flex_robot_sim.ros.state_rows import flex_rows, joint_rows
 from flex_robot_sim.ros.topics import Topic, topic_words
+from flex_robot_sim.spatial.turns import quaternion_about
 
 
 class ArmOutputs:

@@ -16,7 +16,6 @@ from rclpy.node import Node
 from flex_robot_sim.analysis.deflection import tip_deflection
 from flex_robot_sim.display.description import undeformed_tip
 from flex_robot_sim.display.posture import Posture
-from flex_robot_sim.display.turns import quaternion, quaternion_about
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.nodes.arm_outputs import ArmOutputs, PosePublisher
 from flex_robot_sim.nodes.bridge_settings import BridgeOutputSettings
@@ -39,6 +38,7 @@ from flex_robot_sim.ros.conversions import (
 )
 from flex_robot_sim.ros.endpoints import advertise
 from flex_robot_sim.ros.topics import topic_words
+from flex_robot_sim.spatial.turns import quaternion, quaternion_about
 from flex_robot_sim.util.exceptions import SettingError
 
 UNKNOWN_VARIANCE = 1e6  # of quantities without a sensor [m2, rad2]

@@ -9,7 +9,6 @@ from geometry_msgs.msg import WrenchStamped
 from rclpy.node import Node
 from rosgraph_msgs.msg import Clock as ClockMessage
 
-from flex_robot_sim.display.turns import quaternion
 from flex_robot_sim.nodes.arm_outputs import ArmOutputs, PosePublisher
 from flex_robot_sim.nodes.display_outputs import DisplayOutputs
 from flex_robot_sim.nodes.imu_outputs import publish_imus
@@ -21,6 +20,7 @@ from flex_robot_sim.ros.endpoints import advertise
 from flex_robot_sim.ros.topics import topic_words
 from flex_robot_sim.simulation.encoders import Encoders
 from flex_robot_sim.simulation.simulation import Simulation
+from flex_robot_sim.spatial.turns import quaternion
 from flex_robot_sim.util.exceptions import SettingError
 
 

@@ -12,13 +12,13 @@ import numpy as np
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.analysis.imu_kinematics import imu_mounts
 from flex_robot_sim.display.description import undeformed_tip
-from flex_robot_sim.display.turns import quaternion, quaternion_about
 from flex_robot_sim.model.described_text import described_text
 from flex_robot_sim.recording.mcap_file import RecordingWriter
 from flex_robot_sim.recording.messages import SECOND, TEXTS, imu, joint_state, pose, text, wrench
 from flex_robot_sim.ros import topics
 from flex_robot_sim.ros.state_rows import flex_rows, joint_rows
 from flex_robot_sim.ros.topics import Topic, topic_words
+from flex_robot_sim.spatial.turns import quaternion, quaternion_about
 
 if TYPE_CHECKING:
     from flex_robot_sim.model.arm_model import ArmModel

@@ -9,9 +9,9 @@ from flex_robot_sim.display.bending import BendingShape
 from flex_robot_sim.display.colours import colour_ramp
 from flex_robot_sim.display.extent import middle, reach
 from flex_robot_sim.display.posture import Posture
-from flex_robot_sim.display.turns import quaternion
 from flex_robot_sim.reports.energies import coordinates, instants
 from flex_robot_sim.reports.recorded_run import RecordedRun
+from flex_robot_sim.spatial.turns import quaternion
 from flex_robot_sim.viewer.solids import Attachments, solids
 
 FRAME_RATE_HZ, MAX_FRAMES = 30.0, 1800  # frames per second; frames altogether

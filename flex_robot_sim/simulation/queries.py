@@ -11,6 +11,8 @@ import numpy as np
 from flex_robot_sim.dynamics.constraints.rows import add_constraint_loads, set_constraint_wrench
 from flex_robot_sim.dynamics.forward_dynamics import inverse_dynamics
 from flex_robot_sim.dynamics.instant import set_applied_effort, set_instant_accelerations
+from flex_robot_sim.dynamics.momentum import set_total_momentum
+from flex_robot_sim.jit.compiled import call_with_tables
 from flex_robot_sim.model.arguments import is_known
 from flex_robot_sim.model.arm_model import ArmModel, ClosedLoop, Frame
 from flex_robot_sim.model.friction import has_dry_friction
@@ -37,6 +39,13 @@ def energy(simulated: SimulatedArm) -> Energy:
     work, dissipated = simulated.state.flow[:2]
     balance = kinetic + strain + gravity + dissipated - work - simulated.start_energy
     return Energy(*map(float, (kinetic, strain, gravity, work, dissipated, balance)))
+
+
+def momentum(simulated: SimulatedArm) -> np.ndarray:
+    """Momentum about the centre of mass (6,) of an arm, and this centre (3,), as one array."""
+    out, (q, qd, *_) = np.zeros(9), simulated.state
+    call_with_tables(set_total_momentum, simulated.arrays, q, qd, out, simulated.query_work)
+    return out
 
 
 def applied_effort(simulated: SimulatedArm) -> np.ndarray:

@@ -18,12 +18,13 @@ import numpy as np
 from flex_robot_sim.dynamics.adaptive import advance_adaptively
 from flex_robot_sim.dynamics.arm_state import make_state, make_step_settings
 from flex_robot_sim.dynamics.energy import set_energies
+from flex_robot_sim.dynamics.free_base import move_base_pose
 from flex_robot_sim.dynamics.integrators import advance_checked, advance_explicitly
 from flex_robot_sim.dynamics.loads import LoadArrays, Push, make_loads
 from flex_robot_sim.dynamics.monitors import make_watch, turn_limits
 from flex_robot_sim.formulations import Formulation
 from flex_robot_sim.formulations.driving import FormulationDynamics, advance_with_formulation
-from flex_robot_sim.jit.compiled import bind
+from flex_robot_sim.jit.compiled import bind, call_with_tables
 from flex_robot_sim.model.arm_model import ArmModel, Payload, make_workspace
 from flex_robot_sim.model.payload import inertias_with_payloads
 from flex_robot_sim.model.slip_elements import remembered
@@ -42,6 +43,7 @@ STEP_HISTORY_FIELDS = (
     'is_nonsmooth',
     'step',
     'rank_share',
+    'momentum',
 )
 SERVO_FIELDS = ('target', 'target_rate', 'servo_stiffness', 'servo_damping')
 # inputs of the steps; the workspace of queries shares them
@@ -52,6 +54,7 @@ INPUT_FIELDS = (
     'prescribed',
     'prescribed_acceleration',
     *MEMORY_FIELDS,
+    'base_pose',
 )
 SAVED_FIELDS = {  # of each table: what the next step depends on
     'state': ('q', 'qd', 'qdd', 'effort', 'flow'),
@@ -82,6 +85,10 @@ class SimulatedArm:
                 f'the closed loops of {arm.description.name} need the formulation recursion: '
                 'take it'
             )
+        if arm.has_free_base and make_formulation:
+            raise SettingError(
+                f'the free base of {arm.description.name} needs the formulation recursion: take it'
+            )
         self.arm, self.settings, self._make_formulation = arm, settings, make_formulation
         self.arrays = arm.arrays._replace(
             **{name: getattr(arm.arrays, name).copy() for name in SAVED_FIELDS['arrays']}
@@ -102,7 +109,7 @@ class SimulatedArm:
         self.work.effort_limit[~arm.actuated] = 0.0
         self.payloads: dict[str, Payload] = {}
         self.pushes: dict[str, Push] = {}
-        self.loads = make_loads(arm, closed_loops=True)
+        self.loads = make_loads(arm, closed_loops=True, free_base=True)
         self.imu_queries: dict[str | None, Any] = {}  # ImuQuery by name, made when asked for
         self.start_energy = 0.0  # [J]
         self.formulation: FormulationDynamics | None = None
@@ -159,7 +166,7 @@ class SimulatedArm:
 
     def set_pushes(self, pushes: dict[str, Push]) -> None:
         """Replace all pushes, by link."""
-        self.loads = make_loads(self.arm, pushes.values(), closed_loops=True)
+        self.loads = make_loads(self.arm, pushes.values(), closed_loops=True, free_base=True)
         self.pushes = dict(pushes)
 
     def set_payloads(self, payloads: dict[str, Payload]) -> None:
@@ -168,6 +175,11 @@ class SimulatedArm:
         self.arrays.inertia[:] = inertias_with_payloads(self.arm, payloads)
         self.work.step[:] = 0.0
         self._update_formulation()
+
+    def set_base_pose(self, pose: np.ndarray) -> None:
+        """Set the pose (7,) of a free base, moved by its coordinates, which become zero."""
+        self.work.base_pose[:] = pose
+        call_with_tables(move_base_pose, self.arrays, self.state.q, self.work)
 
     def update_turn_limits(self) -> None:
         """Adapt the limits of slow rotation to the present payloads."""

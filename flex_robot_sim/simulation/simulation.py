@@ -27,6 +27,7 @@ from flex_robot_sim.model.arguments import (
     whole,
 )
 from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.model.free_base import base_rates, body_pose
 from flex_robot_sim.model.payload import expect_payload_link, make_payload
 from flex_robot_sim.model.start_pose import start_coordinates, start_note, state_note
 from flex_robot_sim.motion.prescribed_motion import PrescribedMotion
@@ -73,7 +74,7 @@ class Simulation(SimulationQueries, Recorder, CopiedByState):
         If zero is beyond a limit of a joint, the joint starts at this limit, and `reports` has a
         line about it.
         """
-        expect_arm(arm, closed_loops=True)
+        expect_arm(arm, closed_loops=True, free_base=True)
         settings = settings_or_default(settings)
         if arm.arrays.modes.size == 0 or arm.size == 0:
             raise SettingError('the arm has no coordinates: it has nothing to simulate')
@@ -163,7 +164,14 @@ class Simulation(SimulationQueries, Recorder, CopiedByState):
     def effort(self, values: ArrayLike) -> None:
         self._simulated.state.effort[:] = checked_effort(self.arm, values)
 
-    def set_state(self, q: ArrayLike | None = None, v: ArrayLike | None = None) -> None:
+    def set_state(
+        self,
+        q: ArrayLike | None = None,
+        v: ArrayLike | None = None,
+        *,
+        base_pose: ArrayLike | None = None,
+        base_twist: ArrayLike | None = None,
+    ) -> None:
         """
         Set the state; time continues, and prescribed drives stay on their motion.
 
@@ -172,16 +180,25 @@ class Simulation(SimulationQueries, Recorder, CopiedByState):
         :param q: all coordinates, (nq,), or joint positions, (joints,), of motor and link side
             with straight elastic parts; default: as at the start.
         :param v: rates of all coordinates, (nv,), or of the joints; default: zero.
+        :param base_pose: of a free base, as the property of this name; default: as described.
+            The coordinates of the base in q move it from there.
+        :param base_twist: of a free base, as the property of this name; default: that of v.
         """
         simulated = self._simulated
         is_by_joint = [
             values is None or array_or_nan(values).size != self.arm.size for values in (q, v)
         ]
         q, v = checked_state(self.arm, q, v)
+        if base_pose is not None or self.arm.has_free_base:
+            pose = body_pose(self.arm, base_pose)
+        if base_twist is not None:
+            v[self.arm.base_q] = base_rates(self.arm, base_twist)
         self._report_state(q)
         self.reports += self._drives.put_on_motions(q, v, is_by_joint, self.time)
         state = simulated.state
         state.q[:], state.qd[:], state.qdd[:], state.flow[:] = q, v, 0.0, 0.0
+        if self.arm.has_free_base:
+            simulated.set_base_pose(pose)
         simulated.clear_step_history()
         simulated.relax_joints()
         self._monitor.gain.forget()
@@ -248,7 +265,12 @@ class Simulation(SimulationQueries, Recorder, CopiedByState):
         """
         expect_link(self.arm, link)
         # checks the numbers
-        make_loads(self.arm, [Push(link, force, moment, point, follows)], closed_loops=True)
+        make_loads(
+            self.arm,
+            [Push(link, force, moment, point, follows)],
+            closed_loops=True,
+            free_base=True,
+        )
         pushes = {
             **self._simulated.pushes,  # copies: the caller may write into its own arrays
             link: Push(link, np.array(force), np.array(moment), np.array(point), follows),

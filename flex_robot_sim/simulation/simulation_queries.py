@@ -9,6 +9,7 @@ from flex_robot_sim.analysis.flex_sensors import curvatures
 from flex_robot_sim.analysis.imu_kinematics import ImuMotion
 from flex_robot_sim.analysis.jacobians import jacobian, pose, twist, twist_rate
 from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.model.free_base import link_pose, link_twist
 from flex_robot_sim.simulation import queries
 from flex_robot_sim.simulation.imu_query import ImuQuery
 from flex_robot_sim.simulation.simulated_arm import SimulatedArm
@@ -70,6 +71,33 @@ class SimulationQueries:
     def v(self) -> np.ndarray:
         """Rates of all coordinates, (nv,)."""
         return self._simulated.state.qd.copy()
+
+    @property
+    def base_pose(self) -> np.ndarray:
+        """
+        Pose of the base link of a free base, (7,): position [m] and quaternion x y z w.
+
+        It is relative to the root link. The order is that of ROS and of Pinocchio's free flyer.
+        """
+        return link_pose(self.arm, self._simulated.work.base_pose)
+
+    @property
+    def base_twist(self) -> np.ndarray:
+        """Twist of the base link of a free base in its axes, (6,) [rad/s, m/s], angular first."""
+        return link_twist(self.arm, self._simulated.state.qd)
+
+    def momentum(self) -> np.ndarray:
+        """
+        Momentum of the arm, without a fixed base, in the axes of the world, (6,).
+
+        First the angular momentum about the centre of mass [N m s], then the linear one [N s].
+        """
+        return queries.momentum(self._simulated)[:6]
+
+    @property
+    def centre_of_mass(self) -> np.ndarray:
+        """Centre of mass of the arm, without a fixed base, (3,) [m]."""
+        return queries.momentum(self._simulated)[6:]
 
     @property
     def deflection(self) -> Deflections:

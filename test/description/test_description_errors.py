@@ -255,10 +255,8 @@ MISTAKES = {
     '4: a second link "arm", after the one in line 3. Rename one link.': robot(
         link(), link(), joint()
     ),
-    '4: joint "hinge" is floating, which is not simulated here. Build it from revolute and '
-    'prismatic joints, or make it fixed.': robot(link(), joint(kind='floating')),
-    '4: type = "revolut" is not one of: revolute, continuous, prismatic, fixed. Did you mean '
-    '"revolute"?': robot(link(), joint(kind='revolut')),
+    '4: type = "revolut" is not one of: revolute, continuous, prismatic, fixed, floating, planar. '
+    'Did you mean "revolute"?': robot(link(), joint(kind='revolut')),
     '4: revolute joint "hinge" has no <limit>. Add <limit lower upper effort velocity/>, or '
     'make it continuous.': robot(link(), joint(kind='revolute')),
     '4: joint "hinge" has its lower limit 1 above its upper limit -1. Exchange them.': robot(

@@ -35,7 +35,7 @@ NAMES_OF_STATES = {
     8: '421fb6ec',
     9: '8ad0ec09',
     10: 'b0f61333',
-    11: 'e7c440fc',
+    11: '4227dbbc',
 }
 
 POOL = """\

@@ -1,5 +1,5 @@
 """
-Conversions of rotations for messages, browsers and rviz.
+Conversions of rotations between matrices, vectors and quaternions; not compiled.
 
 SciPy has these functions, too, but importing it takes longer than all other imports of a node.
 """

@@ -5,7 +5,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from flex_robot_sim.description.orientation import roll_pitch_yaw, turned_by
-from flex_robot_sim.display.turns import quaternion, quaternion_about, quaternions, rotation
+from flex_robot_sim.spatial.turns import quaternion, quaternion_about, quaternions, rotation
 
 RNG = np.random.default_rng(17)
 AXES = np.vstack([np.eye(3), -np.eye(3), RNG.normal(size=(500, 3))])

@@ -1,0 +1,109 @@
+"""
+Pose and twist of a free base, as users see them: those of the child link of the joint at the root.
+
+Body 0 has the axes of this link if the joint is floating, and z along the normal of a planar one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from flex_robot_sim.description.links import Joint
+from flex_robot_sim.model.arguments import array_or_nan
+from flex_robot_sim.model.arm_model import ArmModel, home_pose
+from flex_robot_sim.spatial.turns import quaternion, rotation
+from flex_robot_sim.util.exceptions import SettingError
+
+PLANE_TOLERANCE = 1e-6  # of a pose or twist in the plane of a planar joint            [rad, m]
+QUATERNION_TOLERANCE = 1e-2  # of its length
+
+
+def base_axes(joint: Joint) -> np.ndarray:
+    """Axes (3, 3) of body 0 in the frame of the link that a free joint carries."""
+    if joint.kind == 'floating':
+        return np.eye(3)
+    z = joint.axis
+    x = np.eye(3)[np.argmin(np.abs(z))]
+    x -= z * (z @ x)
+    x /= np.linalg.norm(x)
+    return np.column_stack([x, np.cross(z, x), z])
+
+
+def free_joint(arm: ArmModel) -> Joint:
+    """Return the floating or planar joint of an arm; SettingError if its base is fixed."""
+    joint = arm.description.free_joint
+    if joint is None:
+        raise SettingError(
+            f'the base of "{arm.description.name}" is fixed: give it a floating or planar joint '
+            'at the root'
+        )
+    return joint
+
+
+def link_pose(arm: ArmModel, base_pose: np.ndarray) -> np.ndarray:
+    """Pose (7,) of the base link, from that of body 0 (7,)."""
+    R = rotation(base_pose[3:]) @ base_axes(free_joint(arm)).T
+    return np.concatenate([base_pose[:3], quaternion(R)])
+
+
+def body_pose(arm: ArmModel, pose: ArrayLike | None) -> np.ndarray:
+    """
+    Return the pose (7,) of body 0, from a pose (7,) of the base link; None: as described.
+
+    :raises SettingError: for anything but a position [m] and a quaternion x y z w, and for a pose
+        outside the plane of a planar joint.
+    """
+    joint = free_joint(arm)
+    home = home_pose(arm.arrays)
+    if pose is None:
+        return home
+    values = array_or_nan(pose)
+    if (
+        values.shape != (7,)
+        or not np.isfinite(values).all()
+        or abs(np.linalg.norm(values[3:]) - 1.0) > QUATERNION_TOLERANCE
+    ):
+        raise SettingError(
+            'base_pose must be seven finite numbers: position x y z [m] and unit quaternion '
+            'x y z w'
+        )
+    turn = rotation(values[3:] / np.linalg.norm(values[3:])) @ base_axes(joint)
+    if joint.kind == 'planar':
+        normal = rotation(home[3:])[:, 2]
+        distance = abs(normal @ (values[:3] - home[:3]))
+        if max(distance, float(np.abs(turn[:, 2] - normal).max())) > PLANE_TOLERANCE:
+            raise SettingError(
+                f'base_pose is outside the plane of the joint "{joint.name}": give a pose in it'
+            )
+    return np.concatenate([values[:3], quaternion(turn)])
+
+
+def link_twist(arm: ArmModel, v: np.ndarray) -> np.ndarray:
+    """Twist (6,) of the base link in its own axes, angular first, from the rates (nv,)."""
+    axes, V = base_axes(free_joint(arm)), np.zeros(6)
+    V[arm.arrays.base[:, 1]] = v[arm.arrays.base[:, 0]]
+    return np.concatenate([axes @ V[:3], axes @ V[3:]])
+
+
+def base_rates(arm: ArmModel, twist: ArrayLike) -> np.ndarray:
+    """
+    Return the rates (b,) of the base coordinates, from a twist (6,) of the base link.
+
+    :raises SettingError: for anything but six finite numbers, and for a twist out of the plane of
+        a planar joint.
+    """
+    joint, values = free_joint(arm), array_or_nan(twist)
+    if values.shape != (6,) or not np.isfinite(values).all():
+        raise SettingError(
+            'base_twist must be six finite numbers, in the axes of the base link: angular '
+            '[rad/s] and linear [m/s]'
+        )
+    axes = base_axes(joint)
+    V = np.concatenate([axes.T @ values[:3], axes.T @ values[3:]])
+    components = arm.arrays.base[:, 1]
+    if np.abs(np.delete(V, components)).max(initial=0.0) > PLANE_TOLERANCE:
+        raise SettingError(
+            f'base_twist leaves the plane of the joint "{joint.name}": give one within it'
+        )
+    return V[components]
