@@ -28,7 +28,7 @@ INERTIAL = """<inertial><origin xyz="0.1 -0.2 0.05"/><mass value="3"/>
 
 def freed(text, kind='floating', axis='0 0 1'):
     """Return a robot whose base link, without a mass, gets one and is free in a new root."""
-    base = re.search('<link name="([^"]*)"/>', text)[1]
+    base = re.findall('<link name="([^"]*)"/>', text)[0]
     return text.replace(
         f'<link name="{base}"/>',
         f'<link name="world"/><joint name="anchor" type="{kind}"><parent link="world"/>'
