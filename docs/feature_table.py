@@ -34,7 +34,11 @@ def _tree(beam=None, joint=None, gear=None):
     builder.add_rigid('tool', mass=0.2, centre=(0.1, 0, 0), inertia=(1e-3, 1e-3, 1e-3))
     builder.add_joint('shoulder', parent='base', child='arm', axis='y')
     builder.add_joint(
-        'wrist', parent='arm', child='tool', **{'axis': 'y', 'xyz': (0.4, 0, 0), **(joint or {})}
+        'wrist',
+        parent='arm',
+        child='tool',
+        xyz=(0.4, 0, 0),
+        **({'axis': 'y'} if joint is None else joint),
     )
     return builder.add_gear('wrist', **gear) if gear else builder
 
@@ -63,11 +67,16 @@ KINDS: dict[str, Callable[[], frs.ArmBuilder]] = {
     'beam, assumed modes': lambda: _tree({}),
     'beam, finite elements': lambda: _tree({'elements': 2}),
     'spatial beam': lambda: _tree({'twist_coupling': True}),
-    'prismatic joint': lambda: _tree(joint={'type': 'prismatic', 'lower': -1, 'upper': 1}),
+    'prismatic joint': lambda: _tree(
+        joint={'type': 'prismatic', 'axis': 'y', 'lower': -1, 'upper': 1}
+    ),
+    'ball joint': lambda: _tree(joint={'type': 'spherical', 'spring_stiffness': 5.0}),
     'flexible joint': lambda: _tree(
         gear={'stiffness': 900.0, 'gear_ratio': 50, 'rotor_inertia': 1e-5}
     ),
-    'dry friction': lambda: _tree(joint={'coulomb_friction': 0.1, 'static_friction': 0.2}),
+    'dry friction': lambda: _tree(
+        joint={'axis': 'y', 'coulomb_friction': 0.1, 'static_friction': 0.2}
+    ),
     'mimic joint': lambda: _tree().add_mimic('wrist', leader='shoulder', multiplier=-1.0),
     'row: closed loop': lambda: _loop('revolute', parent_axis='y', child_axis='y'),
     'row: compliance': lambda: _loop(
