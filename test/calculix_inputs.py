@@ -26,6 +26,23 @@ def storage_text(mesh, material, held=()):
     )
 
 
+def loaded_text(mesh, material, held, forces):
+    """Return an input that stores the tangent under forces (N, 3) with held nodes; all rows."""
+    rows = [
+        (node, axis, value)
+        for node, row in enumerate(forces, 1)
+        for axis, value in enumerate(row, 1)
+        if abs(value) > 1e-9 * abs(forces).max()
+    ]
+    loads = ''.join(f'{node}, {axis}, {value:.11e}\n' for node, axis, value in rows)
+    text = storage_text(mesh, material).split('*STEP')[0]
+    boundary = ''.join(f'{node + 1}, 1, 3\n' for node in held)
+    return (
+        f'{text}*STEP, NLGEOM\n*STATIC\n1.0, 1.0\n*BOUNDARY\n{boundary}*CLOAD\n{loads}*END STEP\n'
+        '*STEP, PERTURBATION\n*FREQUENCY, SOLVER=MATRIXSTORAGE\n4\n*BOUNDARY, OP=NEW\n*END STEP\n'
+    )
+
+
 def triangle(matrix):
     return sparse.triu(matrix).tocoo()
 

@@ -22,6 +22,7 @@ from flex_robot_sim.description.values import closest
 from flex_robot_sim.display.visuals import origin_of, vector_of
 from flex_robot_sim.reduction.elasticity import Material
 from flex_robot_sim.reduction.interface_search import JointFrame
+from flex_robot_sim.reduction.loaded_stiffness import LinkLoad
 from flex_robot_sim.reduction.plausibility import UNITS
 from flex_robot_sim.reduction.reduce_file import (
     LinkFrame,
@@ -116,6 +117,14 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         '--nodes', metavar='FILE', help='nodes of the matrices: number,x,y,z by line, or .inp'
     )
+    parser.add_argument(
+        '--loaded',
+        action='append',
+        default=[],
+        metavar='FILE:JOINT:FX,FY,FZ,MX,MY,MZ',
+        help='tangent stiffness of the link under a small wrench on a child joint [N, N m], in '
+        'the axes of the link, for terms of second order; once for each load',
+    )
     common.add_json(parser)
 
 
@@ -131,7 +140,10 @@ def run(arguments: Namespace) -> int:
         common.expect_within(f'--{option}', getattr(arguments, option))
     if not 0 <= arguments.modes <= MAX_MODES:
         raise UsageError(f'--modes must be between 0 and {MAX_MODES}.')
-    for file in (path, *paths):
+    loads = [_load(text) for text in arguments.loaded]
+    if loads and not paths:
+        raise UsageError('--loaded belongs to --matrices.')
+    for file in (path, *paths, *(file for file, _ in loads)):
         if not file.is_file():
             raise UsageError(f'{file}: there is no such file.')
     material = None if arguments.material is None else _material(arguments.material)
@@ -153,7 +165,7 @@ def run(arguments: Namespace) -> int:
     stages = _Stages()
     with show_progress('reducing', progress_text=stages.text):
         if paths:
-            result = reduce_matrices(paths, path, frame, material, options, stages.start)
+            result = reduce_matrices(paths, path, frame, material, options, stages.start, loads)
         else:
             assert material is not None
             result = reduce_file(path, frame, material, options, stages.start)
@@ -233,6 +245,22 @@ def _material(text: str) -> Material:
             '0.499 and a density above 0 [kg/m3].'
         )
     return Material(E, nu, density)
+
+
+def _load(text: str) -> tuple[Path, LinkLoad]:
+    """Return file and load of one --loaded."""
+    file, _, rest = text.partition(':')
+    joint, _, numbers = rest.rpartition(':')
+    try:
+        wrench = tuple(map(float, numbers.split(',')))
+    except ValueError:
+        wrench = ()
+    if not joint or len(wrench) != 6 or not 0.0 < np.abs(wrench).max() < np.inf:
+        raise UsageError(
+            f'--loaded {plain(text)}: write FILE:JOINT:FX,FY,FZ,MX,MY,MZ, for instance '
+            'pulled.sti:elbow:100,0,0,0,0,0.'
+        )
+    return Path(file), LinkLoad(joint, wrench)
 
 
 def _pose(arguments, robot, path):

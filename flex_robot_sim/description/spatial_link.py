@@ -268,13 +268,21 @@ def _read_mass(document, element, link, row, stiffness, mass_per_length):
         not mass > 0.0
         or np.abs(matrix[:3, :3] - mass * np.eye(3)).max() > MASS_SYMMETRY * mass
         or np.abs(first + first.T).max() > MASS_SYMMETRY * np.abs(first).max()
-        or np.linalg.eigvalsh(matrix)[0] < -MASS_SYMMETRY * mass
     ):
         raise document.error(
             element,
             f'the mass matrix of a <section> of "{link}" is that of no rigid section',
             'Give equal masses on its diagonal, first moments about the axis, and moments of '
             'inertia, in the order of stiffness',
+        )
+    # about the centre of mass, whose moments may be small
+    moments = np.linalg.eigvalsh(matrix[3:, 3:] - first.T @ first / mass)
+    if moments[0] < -MASS_SYMMETRY * np.abs(matrix[3:, 3:]).max():
+        raise document.error(
+            element,
+            f'the mass matrix of a <section> of "{link}" is not positive definite: a moment of '
+            f'inertia about its centre of mass is {moments[0]:.3g} kg m',
+            'Check its order, signs and units',
         )
     return matrix
 

@@ -14,6 +14,7 @@ from flex_robot_sim.util.exceptions import DescriptionError
 
 MAX_VALUE = 1e30  # products of a few larger values are not finite
 MIN_VALUE = 1e-30  # smaller values are zero up to rounding
+MATRIX_SYMMETRY = 1e-9  # difference of entries of a symmetric matrix, over the largest entry
 MAX_POINTS = 100  # of the axis of a beam
 
 _UPPER = np.triu_indices(6)
@@ -221,16 +222,29 @@ def _read_points(document, element, name, attribute, text):
 
 
 def _read_matrix(document, element, name, attribute, text):
-    """Read the upper triangle of a symmetric matrix (6, 6) by rows, as nested tuples."""
+    """Read a symmetric matrix (6, 6), or its upper triangle, by rows, as nested tuples."""
     parts = text.split()
     numbers = [_read_finite(document, element, name, attribute, part) for part in parts]
-    if len(parts) != len(_UPPER[0]):
+    if len(parts) not in (len(_UPPER[0]), 36):
         raise document.error(
             element,
             f'{name} of <{element.tag}> has {len(parts)} numbers',
-            f'Give the 21 of its upper triangle, by rows: {attribute.meaning}',
+            f'Give the 21 of its upper triangle, by rows, or all 36: {attribute.meaning}',
         )
     matrix = np.zeros((6, 6))
+    if len(parts) == 36:
+        matrix[:] = np.reshape(numbers, (6, 6))
+        difference = np.abs(matrix - matrix.T)
+        row, column = np.unravel_index(difference.argmax(), (6, 6))
+        if difference.max() > MATRIX_SYMMETRY * np.abs(matrix).max():
+            raise document.error(
+                element,
+                f'{name} of <{element.tag}> is not symmetric: row {row + 1}, column {column + 1} '
+                f'is {matrix[row, column]:g}, and row {column + 1}, column {row + 1} is '
+                f'{matrix[column, row]:g}',
+                'Correct one of them, or give the 21 numbers of the upper triangle',
+            )
+        numbers = ((matrix + matrix.T) / 2)[_UPPER]
     matrix[_UPPER] = matrix.T[_UPPER] = numbers
     return tuple(map(tuple, matrix.tolist()))
 

@@ -224,8 +224,8 @@ FLEXIBILITY = {
                 'N, N m, N m2',
                 None,
                 'stiffness matrix of the section, instead of the attributes above: its upper '
-                'triangle by rows, 21 numbers. The order of rows is axial force, shear along y '
-                'and z, torsion, bending about y and z, as of VABS',
+                'triangle by rows, 21 numbers, or all 36. The order of rows is axial force, shear '
+                'along y and z, torsion, bending about y and z, as of VABS',
             ),
             'mass': Attribute(
                 'matrix',

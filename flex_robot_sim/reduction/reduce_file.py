@@ -12,6 +12,7 @@ from flex_robot_sim.reduction import mesh_files, meshing, result_cache
 from flex_robot_sim.reduction.elasticity import Material, Mesh, fourteen_points, jacobians
 from flex_robot_sim.reduction.freedoms import Mass
 from flex_robot_sim.reduction.interface_search import FoundInterface, JointFrame, find_interfaces
+from flex_robot_sim.reduction.loaded_stiffness import LinkLoad
 from flex_robot_sim.reduction.matrices.model import read_model
 from flex_robot_sim.reduction.plausibility import UNITS, check_memory, check_size, density_factor
 from flex_robot_sim.reduction.reduce_model import Source, model_of, no_stage, reduce_model
@@ -93,17 +94,20 @@ def reduce_matrices(
     material: Material | None,
     options: Options = DEFAULTS,
     report: Callable[[str], None] = no_stage,
+    loads: Sequence[tuple[Path, LinkLoad]] = (),
 ) -> Reduction:
     """
     Return the reduced link of matrices of another program; errors are those of `reduce_file`.
 
     :param nodes: file with the places of the nodes, and tetrahedra if it has any.
-    :param material: of the tetrahedra; without both, there are no terms of second order.
+    :param material: of the tetrahedra, for terms of second order.
+    :param loads: files with the stiffness under loads, from which these terms follow without it.
     """
-    content = [read_bytes(path) for path in (*paths, nodes)]
+    content = [read_bytes(path) for path in (*paths, nodes, *(path for path, _ in loads))]
+    content.append(json.dumps([load for _, load in loads]).encode())
     report('matrices')
     rotation, place = np.reshape(options.pose[:9], (3, 3)), np.array(options.pose[9:])
-    model = read_model(paths, nodes, options.unit or 'm', rotation, place, material)
+    model = read_model(paths, nodes, options.unit or 'm', rotation, place, material, loads)
 
     def make(factor):
         mass = Mass(*(factor * part for part in model.mass if part is not None))
@@ -112,10 +116,10 @@ def reduce_matrices(
     mesh = model.mesh or Mesh(model.freedoms.points, NO_ELEMENTS)
     mass = float(model.mass.by_node.sum())
     reduction = _reduce(paths[0], content, frame, material, options, report, mesh, mass, make)
-    if model.mesh is None:
+    if model.mesh is None and not loads:
         note = (
-            'without tetrahedra (C3D10 in --nodes, and --material) the link has no terms of '
-            'second order: use it at small deflections and low speeds'
+            'without tetrahedra (C3D10 in --nodes, and --material) or --loaded the link has no '
+            'terms of second order: use it at small deflections and low speeds'
         )
         reduction.notes.append(note)
     return reduction

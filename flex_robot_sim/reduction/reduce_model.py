@@ -10,10 +10,16 @@ from scipy.sparse import csgraph
 from flex_robot_sim.reduction.elasticity import Material, Mesh, assemble
 from flex_robot_sim.reduction.freedoms import Freedoms, Mass, freedoms_of
 from flex_robot_sim.reduction.integrals import mass_integrals
+from flex_robot_sim.reduction.loaded_stiffness import LoadedStiffness, loaded_forces
 from flex_robot_sim.reduction.mean_modes import mean_eigenvalues
 from flex_robot_sim.reduction.ordering import elimination_ranks
 from flex_robot_sim.reduction.reduced_link import ReducedLink
-from flex_robot_sim.reduction.second_order import SecondOrder, second_order
+from flex_robot_sim.reduction.second_order import (
+    SecondOrder,
+    second_order,
+    second_order_of,
+    softest,
+)
 from flex_robot_sim.reduction.shapes import hertz, make_shapes, mesh_modes
 from flex_robot_sim.reduction.stations import group_joints, station_motion
 from flex_robot_sim.reduction.supports import SUPPORTS, Interface, ReductionError, RigidSupport
@@ -23,13 +29,14 @@ COMPARED = 6  # frequencies with interfaces of both kinds
 
 
 class Model(NamedTuple):
-    """Matrices of a link without supports; the mesh is needed for terms of second order."""
+    """Matrices of a link without supports; terms of second order need a mesh or loads."""
 
     freedoms: Freedoms
     stiffness: sparse.csr_matrix  # (d, d)
     mass: Mass
     mesh: Mesh | None = None  # its nodes are those of `freedoms`
     material: Material | None = None
+    loaded: Sequence[LoadedStiffness] = ()  # they replace mesh and material
 
 
 class Source(NamedTuple):
@@ -80,10 +87,7 @@ def reduce_model(
     shapes = make_shapes(support, mass, modes)
     report('terms of second order')
     n = shapes.values.shape[1]
-    if model.mesh is None or model.material is None:
-        second = SecondOrder(np.empty((freedoms.size, 0, 0)), np.empty((0, 0, 0)))
-    else:
-        second = second_order(model.mesh, model.material, support, shapes)
+    second = _second_order(model, support, stations, shapes)
     s = len(second.cubic)
     report('integrals and surface')
     fields = freedoms.displacements(shapes.values)
@@ -119,6 +123,17 @@ def reduce_model(
         station_second=np.array([Q for _, Q in motions]).reshape(len(stations), s, s, 6),
         **_surface(model, fields),
     )
+
+
+def _second_order(model, support, stations, shapes):
+    """Return the SecondOrder of loads, or of the mesh; empty without both."""
+    if model.loaded:
+        phi, pairs = softest(shapes)
+        forces = loaded_forces(model.loaded, support, stations, phi, pairs)
+        return second_order_of(forces, support, shapes, phi)
+    if model.mesh is None or model.material is None:
+        return SecondOrder(np.empty((support.size, 0, 0)), np.empty((0, 0, 0)))
+    return second_order(model.mesh, model.material, support, shapes)
 
 
 def _surface(model, fields):

@@ -68,15 +68,34 @@ def second_order_forces(
 def second_order(
     mesh: Mesh, material: Material, support: Support, shapes: Shapes, max_soft: int = MAX_SOFT
 ) -> SecondOrder:
-    """Return the field of second order of the softest coordinates."""
-    count = min(max_soft, shapes.values.shape[1])
+    """Return the field of second order of the softest coordinates of a mesh."""
+    phi, pairs = softest(shapes, max_soft)
+    return second_order_of(second_order_forces(mesh, material, phi, pairs), support, shapes, phi)
+
+
+def softest(shapes: Shapes, count: int = MAX_SOFT) -> tuple[np.ndarray, list[tuple[int, int]]]:
+    """Return the first shapes (d, count), or all of fewer, and their pairs."""
+    count = min(count, shapes.values.shape[1])
+    return shapes.values[:, :count], [(i, j) for i in range(count) for j in range(i + 1)]
+
+
+def second_order_of(
+    forces: np.ndarray, support: Support, shapes: Shapes, phi: np.ndarray
+) -> SecondOrder:
+    """
+    Return the field of second order of the softest of some shapes.
+
+    :param forces: of second order, by pair of the shapes phi (d, count).
+    """
+    count = phi.shape[1]
     pairs = [(i, j) for i in range(count) for j in range(i + 1)]
-    phi = shapes.values[:, :count]
-    forces = second_order_forces(mesh, material, phi, pairs)
     cubic = np.empty((count, count, count))
     for pair, (i, j) in enumerate(pairs):
         cubic[:, i, j] = cubic[:, j, i] = phi.T @ forces[:, pair]
-    count = _soft_count(cubic, shapes, np.ptp(mesh.nodes, axis=0).max())
+    # forces from loads are only close to those of an energy
+    orders = ((0, 1, 2), (1, 2, 0), (2, 0, 1))
+    cubic = np.mean([cubic.transpose(order) for order in orders], axis=0)
+    count = _soft_count(cubic, shapes, np.ptp(support.freedoms.points, axis=0).max())
     pairs = [(i, j) for i in range(count) for j in range(i + 1)]
     phi, stiffness = phi[:, :count], shapes.stiffness[:count]
     prescribed = _turned_interfaces(support, phi, pairs)

@@ -214,8 +214,8 @@ def test_nodes_of_beams_that_rotate_give_the_frequencies_of_a_cantilever(tmp_pat
     assert result.link.frequencies[:4] == pytest.approx(np.repeat(expected, 2), rel=1e-4)
     assert result.link.soft == 0 and result.link.mass == pytest.approx(0.108, rel=1e-3)
     assert result.notes == [
-        'without tetrahedra (C3D10 in --nodes, and --material) the link has no terms of second '
-        'order: use it at small deflections and low speeds'
+        'without tetrahedra (C3D10 in --nodes, and --material) or --loaded the link has no terms '
+        'of second order: use it at small deflections and low speeds'
     ]
     with pytest.raises(ReductionError, match='no tetrahedra on whose surface'):
         reduce_matrices(paths, nodes, FRAME, None, OPTIONS)

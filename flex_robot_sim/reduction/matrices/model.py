@@ -8,6 +8,7 @@ from scipy import sparse
 
 from flex_robot_sim.reduction.elasticity import Material, Mesh
 from flex_robot_sim.reduction.freedoms import Freedoms, Mass, mass_by_node
+from flex_robot_sim.reduction.loaded_stiffness import LinkLoad, LoadedStiffness
 from flex_robot_sim.reduction.matrices import abaqus, ansys, calculix, nastran
 from flex_robot_sim.reduction.matrices.matrices import Matrices, check_symmetric
 from flex_robot_sim.reduction.matrices.node_table import NodeTable, read_nodes
@@ -27,12 +28,14 @@ def read_model(
     rotation: np.ndarray,
     place: np.ndarray,
     material: Material | None,
+    loads: Sequence[tuple[Path, LinkLoad]] = (),
 ) -> Model:
     """
     Return the model of matrix files.
 
     :param unit: 'm' (SI) or 'mm' (mm, N, t); rotation: of the model in the frame of the link.
     :param material: of the tetrahedra in the file of nodes, for terms of second order.
+    :param loads: files with the stiffness under loads, which replace the material.
     """
     if unit not in SCALES:
         raise ReductionError(f'--unit {unit}: matrices have the unit {" or ".join(SCALES)}')
@@ -51,17 +54,31 @@ def read_model(
     shift, turn = SCALES[unit]
     factors = sparse.diags(np.sqrt(np.where(direction < 3, shift, turn)))
     change = _turned(freedoms, rotation) @ factors
-    stiffness, full = (
-        (change @ matrix[order][:, order] @ change.T).tocsr()
-        for matrix in (matrices.stiffness, matrices.mass)
-    )
+
+    def in_link(matrix):
+        return (change @ matrix[order][:, order] @ change.T).tocsr()
+
+    stiffness, full = in_link(matrices.stiffness), in_link(matrices.mass)
+    loaded = []
+    for path, load in loads:
+        other = _read((path, *paths[1:]), table)
+        check_symmetric(path, other.stiffness)
+        if not (
+            np.array_equal(other.node, matrices.node)
+            and np.array_equal(other.direction, matrices.direction)
+        ):
+            raise ReductionError(
+                f'{path}: its degrees of freedom are not those of {paths[0]}. Export both from '
+                'one model'
+            )
+        loaded.append(LoadedStiffness(str(path), load, in_link(other.stiffness)))
     mesh = None
     if material is not None and len(table.elements) and freedoms.size == 3 * len(points):
         rows = table.numbers[table.elements]
         if np.isin(rows, used).all():
             mesh = Mesh(freedoms.points, np.searchsorted(used, rows))
     mass = Mass(mass_by_node(freedoms, full), full)
-    return Model(freedoms, stiffness, mass, mesh, material)
+    return Model(freedoms, stiffness, mass, mesh, material, loaded)
 
 
 def _read(paths: Sequence[Path], table: NodeTable) -> Matrices:
