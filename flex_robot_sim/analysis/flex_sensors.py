@@ -10,6 +10,9 @@ between the stations a and b is the difference of the slopes there over their di
 a linear map of the elastic coordinates. In a segmented beam, each segment adds the difference of
 slopes over the covered part; rotation of preceding segments has no effect. A gauge without length
 measures the curvature at its position; between two elements or segments, the mean of both.
+
+A strain gauge on a reduced link reads the strain of its surface over a given distance, which for a
+beam is the curvature.
 """
 
 from __future__ import annotations
@@ -19,8 +22,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from flex_robot_sim.description.sensors import FlexSensor, StrainGauge
 from flex_robot_sim.model.arguments import checked_coordinates
 from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.reduction.reduced_beam import ReducedBeam
 
 POINT_OFFSET_RATIO = 1e-9  # to either side of a gauge without length, over the segment length
 _SLOPE = {'xy': (2, 1.0), 'xz': (1, -1.0)}  # row of Beam.turn (phi, -w', v'), and its sign;
@@ -54,17 +59,28 @@ def curvatures(arm: ArmModel, q: np.ndarray) -> dict[str, float]:
 @lru_cache(maxsize=8)
 def flex_sensors(arm: ArmModel) -> FlexSensors:
     """Return the FlexSensors: times coordinates a curvature [1/m], times rates its rate."""
-    sensors = [
-        (link, sensor) for link in arm.segments for sensor in arm.description.beam(link).sensors
-    ]
+    sensors: list[tuple[str, FlexSensor | StrainGauge]] = []
+    for link in arm.segments:
+        beam = arm.description.beam(link)
+        sensors += [(link, sensor) for sensor in beam.sensors]
+        sensors += [(link, gauge) for gauge in beam.gauges]
     matrix = np.zeros((len(sensors), arm.size))
     for row, (link, sensor) in zip(matrix, sensors):
-        if sensor.start < sensor.end:
+        if isinstance(sensor, StrainGauge):
+            _add_strain(arm, link, sensor, row)
+        elif sensor.start < sensor.end:
             _add_slopes(arm, link, sensor, row)
         else:
             _add_curvatures(arm, link, sensor, row)
     matrix.setflags(write=False)
     return FlexSensors(tuple(f'{link}/{sensor.name}' for link, sensor in sensors), matrix)
+
+
+def _add_strain(arm, link, gauge, row):
+    """Add to `row` (n,) the strain over the distance of a strain gauge."""
+    ((beam, columns),) = arm.beams_of(link)
+    assert isinstance(beam, ReducedBeam)
+    row[columns] += beam.surface_strain(gauge.position, gauge.direction) / gauge.distance
 
 
 def _add_slopes(arm, link, sensor, row):

@@ -93,7 +93,8 @@ def _read_source(source, xacro_arguments, is_rigid=False):
             'dict from names to values'
         )
     path = _find(source)
-    document = Document(str(path), read_file(path))  # also keeps entity bombs away from xacro
+    # also keeps entity bombs away from xacro
+    document = Document(str(path), read_file(path), path.parent)
     if path.suffix == '.xacro' or _has_xacro(document):
         return _read_xacro(path, document, xacro_arguments or {}, is_rigid)
     if xacro_arguments:
@@ -109,7 +110,7 @@ def _read_source(source, xacro_arguments, is_rigid=False):
 def read_urdf(source: str | Path) -> RobotDescription:
     """Read a robot from an untrusted path of a URDF file, or a shipped robot; no xacro."""
     path = _find(source)
-    document = Document(str(path), read_file(path))
+    document = Document(str(path), read_file(path), path.parent)
     if path.suffix == '.xacro' or _has_xacro(document):
         raise DescriptionError(
             path, 1, 'the file holds xacro, which would be run', 'Give the expanded URDF'
@@ -167,8 +168,13 @@ def _read(document, is_rigid=False):
     )
 
 
-def _parse_text(text):
-    document = Document(TEXT_SOURCE, text.encode('utf-8', 'replace'))
+def read_own_text(text: str, tool: str = '') -> RobotDescription:
+    """Read a robot from a text that this process has written; it may name any files."""
+    return with_tool(_read(_parse_text(text, Path())), tool)
+
+
+def _parse_text(text, folder=None):
+    document = Document(TEXT_SOURCE, text.encode('utf-8', 'replace'), folder)
     if _has_xacro(document):
         raise DescriptionError(
             TEXT_SOURCE,
@@ -202,7 +208,7 @@ def _find(source):
 
 def _read_xacro(path, document, arguments, is_rigid):
     try:
-        expanded = Document(f'{path} (expanded)', xacro_file.expand(path, arguments))
+        expanded = Document(f'{path} (expanded)', xacro_file.expand(path, arguments), path.parent)
     except DescriptionError as failure:
         if path.suffix == '.xacro':
             raise

@@ -2,8 +2,9 @@
 
 import re
 from dataclasses import replace
+from pathlib import Path
 
-from flex_robot_sim.description import TEXT_SOURCE, read_text
+from flex_robot_sim.description import TEXT_SOURCE, read_own_text
 from flex_robot_sim.description.document import Document
 from flex_robot_sim.description.flexibility import add_flexibility
 from flex_robot_sim.description.multi_dof_joint import split_joints
@@ -33,7 +34,7 @@ _PLACE = re.compile(rf'^{TEXT_SOURCE}(:\d+)?: ')
 
 def expect_valid_parts(text: str) -> None:
     """Raise SettingError if links and joints of a text are unusable; they may lack parents."""
-    document = Document(TEXT_SOURCE, text.encode())
+    document = Document(TEXT_SOURCE, text.encode(), Path())
     try:
         _, links, joints, _, flexibility = read_robot(document)
         joints = split_joints(document, flexibility, links, joints)
@@ -45,7 +46,7 @@ def expect_valid_parts(text: str) -> None:
 def read_built(text: str, source: str, tool: str) -> RobotDescription:
     """Return the RobotDescription of a text; its source is named in messages."""
     try:
-        description = read_text(text, tool)
+        description = read_own_text(text, tool)
     except DescriptionError as error:
         raise SettingError(f'{source}: {_about_arguments(error)}') from None
     warnings = [f'{source}: {_about_arguments(line)}' for line in description.warnings]

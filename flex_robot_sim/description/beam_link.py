@@ -106,7 +106,7 @@ def beam_link(
         )
     if points is not None:
         parts['axis'] = {'points': vector_text(points.ravel())}
-    parts |= _discretisation(owner, counts) | _damping(owner, damping)
+    parts |= _discretisation(owner, counts) | damping_element(owner, damping)
     beam = _mean_beam(owner, stations)
     curve = None if points is None else AxisCurve(points, _root_y_axis(points, y_text))
     arc = float(np.sqrt(tip @ tip)) if curve is None else curve.length
@@ -191,7 +191,8 @@ def _discretisation(owner, counts):
     }
 
 
-def _damping(owner, damping):
+def damping_element(owner: str, damping: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+    """Return {'damping': attributes} of the arguments damping_ratio and damping_time."""
     ratio, time = damping['damping_ratio'], damping['damping_time']
     if ratio is not None and time is not None:
         raise SettingError(f'damping_ratio and damping_time of {owner}: give one of them')

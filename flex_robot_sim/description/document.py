@@ -28,9 +28,13 @@ _LIBXML_ADVICE = re.compile(r'[,:]?\s*(use|try) XML_PARSE_HUGE( option)?')
 class Document:
     """An XML document with the start line of each element, and its warnings."""
 
-    def __init__(self, source: str, content: bytes) -> None:
-        """Read `content` (bytes) of `source`; DescriptionError if it is no XML."""
-        self.source = source
+    def __init__(self, source: str, content: bytes, folder: Path | None = None) -> None:
+        """
+        Read `content` (bytes) of `source`; DescriptionError if it is no XML.
+
+        :param folder: of files that it names; None: it may name files of ROS packages only.
+        """
+        self.source, self.folder = source, folder
         self.warnings: list[str] = []
         self.text = text = self._decode(content)
         self._refuse_doctype(text)

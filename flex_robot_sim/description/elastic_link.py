@@ -12,6 +12,7 @@ from flex_robot_sim.description.plausibility import is_implausible
 from flex_robot_sim.description.reduced_element import read_reduced_link
 from flex_robot_sim.description.sensors import FlexSensor
 from flex_robot_sim.description.spatial_link import is_spatial, read_spatial_beam
+from flex_robot_sim.description.strain_gauges import read_gauges
 from flex_robot_sim.description.values import only, read_attributes, read_children
 from flex_robot_sim.description.words import FLEXIBILITY
 from flex_robot_sim.elastic.section import DIRECTIONS, STIFFNESS_OF
@@ -39,9 +40,17 @@ def read_beam(
             'Give the link an <inertial> with the mass of the whole beam',
         )
     if children['reduced']:
+        fields = read_reduced_link(document, element, values, link, children)
         return ElasticBeam(
-            **read_reduced_link(document, element, values, link, children),
+            **fields,
             **_read_damping(document, children, link.name),
+            gauges=read_gauges(document, children['strain_gauge'], link.name, fields['reduced']),
+        )
+    if children['strain_gauge']:
+        raise document.error(
+            children['strain_gauge'][0],
+            f'flexible link "{link.name}" has a <strain_gauge> and no <reduced>',
+            'Give a beam a <flex_sensor>',
         )
     if is_spatial(values, children):
         fields = read_spatial_beam(document, element, values, link, children)

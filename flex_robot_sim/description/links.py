@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from flex_robot_sim.description.joint_types import FREE_COMPONENTS, JOINT_TYPES, JointType
-from flex_robot_sim.description.sensors import Encoder, FlexSensor, Imu
+from flex_robot_sim.description.sensors import Encoder, FlexSensor, Imu, StrainGauge
 from flex_robot_sim.elastic.axis_curve import AxisCurve
 from flex_robot_sim.elastic.section import STIFFNESS_OF, Section
 from flex_robot_sim.elastic.section_matrices import SectionMatrices, matrices_of_section
@@ -45,6 +45,7 @@ class ElasticBeam:
     damping_ratio: float  # of every mode                                         [-]
     damping_time: float  # damping / stiffness (Kelvin-Voigt)                    [s]
     sensors: tuple[FlexSensor, ...] = ()
+    gauges: tuple[StrainGauge, ...] = ()  # of a reduced link
     size: tuple[float, float] | None = None  # outer, along y and z; None: only stiffnesses [m]
     is_round: bool = False  # a rod or a tube
     kGAy: float = np.inf  # shear stiffness along y; inf: rigid in shear       [N]

@@ -1,7 +1,6 @@
 """`<reduced>`: a flexible link from a file of a reduced finite element model."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from flex_robot_sim.elastic.axis_curve import AxisCurve
 from flex_robot_sim.reduction.reduced_beam import ReducedBeam
 from flex_robot_sim.reduction.reduced_file import ReducedFileError, read_reduced
 from flex_robot_sim.reduction.reduced_link import ReducedLink
-from flex_robot_sim.util.package_files import package_files
+from flex_robot_sim.util.package_files import named_files
 
 MASS_TOLERANCE = 0.01  # of the <inertial> compared with the mesh                      [-]
 CENTRE_TOLERANCE = 0.01  # of its centre of mass, over the length of the link            [-]
@@ -38,7 +37,13 @@ def read_reduced_link(
     row = only(document, children, 'reduced')
     assert row is not None
     read_children(document, row, ())
-    for tag in (*_BEAM_WORDS, 'flex_sensor'):
+    if children['flex_sensor']:
+        raise document.error(
+            children['flex_sensor'][0],
+            f'flexible link "{link.name}" has a <reduced> and a <flex_sensor>',
+            'Give it a <strain_gauge>',
+        )
+    for tag in _BEAM_WORDS:
         if children[tag]:
             raise document.error(
                 children[tag][0],
@@ -111,20 +116,14 @@ def _read_model(document, row, attributes, link) -> ReducedLink:
 
 
 def _find(document, row, name):
-    """Path of a file that a description names: relative to it, or in a package."""
-    is_text = not Path(document.source).is_file()
-    if name.startswith('package://'):
-        folder = None if is_text else Path(document.source).resolve().parent
-        candidates = [*package_files(name.removeprefix('package://'), folder)]
-    elif is_text:
+    """Return the path of a file that a description names: relative to it, or in a package."""
+    if document.folder is None and not name.startswith('package://'):
         raise document.error(
             row,
             f'the robot comes without a folder, and its <reduced> names the file "{name}"',
             'Name it by package://, or load the robot from a file',
         )
-    else:
-        candidates = [Path(document.source).parent / name]
-    for path in candidates:
+    for path in named_files(name, document.folder):
         if path.is_file():
             return path
     raise document.error(

@@ -140,6 +140,9 @@ def edits_of(before: RobotDescription, after: RobotDescription, path: str) -> li
         if old.beam.size is not None:
             return _material_edits(before, old, link, word)
         return [Edit((*flexible, ('section', '')), word, _text(getattr(link.beam, word)))]
+    if word == 'stiffness' and link.beam.reduced is not None:
+        scale = link.beam.reduced.stiffness_scale
+        return [Edit((*flexible, ('reduced', '')), 'stiffness_scale', _text(scale))]
     if word == 'stiffness':
         factor = link.beam.EIz / old.beam.EIz
         if old.beam.size is not None:
@@ -183,11 +186,6 @@ def edits_of(before: RobotDescription, after: RobotDescription, path: str) -> li
 def _refuse_sections(path, name, word, before, after):
     """Refuse to write a parameter that belongs to several numbers of a <section>."""
     is_stiffness = word in (*STIFFNESS_OF.values(), 'stiffness')
-    if before.reduced is not None and word in ('stiffness', 'mass'):
-        raise UsageError(
-            f'{path} cannot be written: link "{name}" is a reduced link. Change its '
-            'stiffness_scale, or reduce it again'
-        )
     if before.matrices is not None and (is_stiffness or word == 'mass'):
         raise UsageError(
             f'{path} cannot be written: the <section> of "{name}" has matrices. Scale them instead'

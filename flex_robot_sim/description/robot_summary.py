@@ -116,6 +116,15 @@ def _beam(link):
             {'name': sensor.name, 'from': sensor.start, 'to': sensor.end, 'plane': sensor.plane}
             for sensor in beam.sensors
         ],
+        'gauges': [
+            {
+                'name': gauge.name,
+                'at': gauge.position.tolist(),
+                'along': gauge.direction.tolist(),
+                'distance': gauge.distance,
+            }
+            for gauge in beam.gauges
+        ],
     }
 
 
@@ -311,4 +320,10 @@ def _beam_text(name, beam):
         yield (
             f'    flex sensor {name}/{sensor["name"]}: {sensor["from"]:g} to '
             f'{sensor["to"]:g} m, plane {sensor["plane"]}'
+        )
+    for gauge in beam['gauges']:
+        at, along = (' '.join(f'{value:.4g}' for value in gauge[key]) for key in ('at', 'along'))
+        yield (
+            f'    strain gauge {name}/{gauge["name"]}: at {at} m, along {along}, distance '
+            f'{gauge["distance"]:g} m'
         )

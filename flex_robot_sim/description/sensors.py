@@ -16,6 +16,16 @@ class FlexSensor:
 
 
 @dataclass(frozen=True, eq=False)
+class StrainGauge:
+    """A gauge on the surface of a reduced link, which reads the strain over `distance`."""
+
+    name: str
+    position: np.ndarray  # (3,)  on the surface, in the link frame              [m]
+    direction: np.ndarray  # (3,)  unit vector in the link frame
+    distance: float  # from the neutral axis; negative on the other side         [m]
+
+
+@dataclass(frozen=True, eq=False)
 class Imu:
     """An accelerometer and a gyroscope with common axes."""
 

@@ -168,6 +168,7 @@ FLEXIBILITY = {
             'elements',
             'damping',
             'flex_sensor',
+            'strain_gauge',
             'imu',
             'axis',
             'reduced',
@@ -344,6 +345,25 @@ FLEXIBILITY = {
                 REQUIRED,
                 'plane in which it bends: `xy` or `xz`',
                 choices=('xy', 'xz'),
+            ),
+        },
+    ),
+    'strain_gauge': Element(
+        'measures the strain at a point of the surface of a reduced link, as a curvature: the '
+        'strain over a distance',
+        {
+            'name': name('published as `<link>/<name>`'),
+            'at': Attribute(
+                'vector', 'm', REQUIRED, 'point of the surface in the link frame, the nearest one'
+            ),
+            'along': Attribute(
+                'axis', '', REQUIRED, 'direction of the strain in the link frame, in the surface'
+            ),
+            'distance': number(
+                'm',
+                REQUIRED,
+                'distance of the gauge from the neutral axis, as of a beam: the reading is the '
+                'strain over it; `1`: the strain itself; negative: the opposite sign',
             ),
         },
     ),

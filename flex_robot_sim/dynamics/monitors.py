@@ -285,10 +285,12 @@ def report_lines(
             segment = f', segment {number + 1},' if len(bodies) > 1 else ''
             if watch.bent[row] >= 0 and (row, 'bent') not in reported:
                 reported.add((row, 'bent'))
+                is_reduced = arm.description.beam(link).reduced is not None
                 yield (
                     f'link "{link}"{segment} bends by more than '
                     f'{100 * settings.deflection_limit:g} % of its length at '
-                    f'{time_of(watch.bent[row]):.4g} s. Give it more segments'
+                    f'{time_of(watch.bent[row]):.4g} s. '
+                    f'{"Divide it into links" if is_reduced else "Give it more segments"}'
                 )
             if watch.turned[row] >= 0 and (link, 'turned') not in reported:
                 reported.add((link, 'turned'))

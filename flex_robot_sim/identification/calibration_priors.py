@@ -118,11 +118,8 @@ def gauge_notes(found: Identification, calibration: Calibration) -> list[str]:
         link, _, sensor_name = name.partition('/')
         gain, stiffness = numbers.get(f'{name}.gain'), numbers.get(f'{link}.stiffness')
         if stiffness is None:
-            plane = next(
-                flex.plane
-                for flex in found.setup.description.beam(link).sensors
-                if flex.name == sensor_name
-            )
+            planes = {flex.name: flex.plane for flex in found.setup.description.beam(link).sensors}
+            plane = planes.get(sensor_name, '')  # a strain gauge has none
             stiffness = numbers.get(f'{link}.{"EIz" if plane == "xy" else "EIy"}')
         if gain is None or stiffness is None or not sensor.gain_deviation:
             continue

@@ -107,6 +107,9 @@ def _distance(description, name):
     """Return the distance of the surface from the neutral axis [m]; None if it is unknown."""
     link, _, sensor_name = name.partition('/')
     beam = description.beam(link)
+    for gauge in beam.gauges:
+        if gauge.name == sensor_name:
+            return abs(gauge.distance)
     sensor = next(sensor for sensor in beam.sensors if sensor.name == sensor_name)
     size = beam.size_at((sensor.start + sensor.end) / (2 * beam.length))
     return None if size is None else 0.5 * size[PLANES.index(sensor.plane)]

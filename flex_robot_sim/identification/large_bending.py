@@ -127,12 +127,14 @@ def with_bending_bias(
 
 
 def deflection_ratios(problem: Problem, z: np.ndarray) -> dict[str, float]:
-    """Return the largest tip deflection of each flexible link, in segments, by length."""
+    """Return the largest tip deflection of each flexible beam, in segments, by length."""
     arm = problem.setup.arm(problem.arm_values(z))
     motions = problem.motions(z)
     ratios = {}
     for link in arm.tips:
         beam = arm.description.beam(link)
+        if beam.reduced is not None:  # it has one segment
+            continue
         rows = tip_slopes(arm, link, np.zeros(arm.size))[1:3]
         deflection = max(
             np.linalg.norm(motion.coordinates[: motion.reached] @ rows.T, axis=1).max()

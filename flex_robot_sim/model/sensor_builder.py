@@ -53,8 +53,38 @@ class SensorBuilder:
             {'name': name, 'from': start, 'to': end, 'plane': plane},
             {'from': 'start', 'to': 'end'},
         )
+        return self._add_to_beam(link, flexible_element('flex_sensor', sensor, {}))
+
+    def add_strain_gauge(
+        self: Builder,
+        link: str,
+        name: str,
+        *,
+        at: ArrayLike,
+        along: str | ArrayLike,
+        distance: float,
+    ) -> Builder:
+        """
+        Add a strain gauge on the surface of a reduced link.
+
+        :param link: name of a reduced link.
+        :param name: of the gauge; outputs are called `<link>/<name>`.
+        :param at: point of the surface, in the link frame (3,) [m].
+        :param along: direction of the strain: 'x', '-y', ... or (3,).
+        :param distance: of the gauge from the neutral axis; the reading is the strain over it [m].
+        """
+        expect_one_of('', 'link', link, self._beams)
+        gauge = attribute_texts(
+            f'strain gauge "{name}"',
+            FLEXIBILITY['strain_gauge'],
+            {'name': name, 'at': at, 'along': along, 'distance': distance},
+        )
+        return self._add_to_beam(link, flexible_element('strain_gauge', gauge, {}))
+
+    def _add_to_beam(self, link, sensor):
+        """Add a sensor to a flexible link."""
         beam = deepcopy(self._beams[link])
-        beam.append(flexible_element('flex_sensor', sensor, {}))
+        beam.append(sensor)
         expect_valid_parts(robot_text(self._name, [self._links[link]], [beam]))
         self._beams[link] = beam
         return self

@@ -167,6 +167,10 @@ class ReducedBeam:
         values[:, 1:] = turn.T
         return values if np.ndim(x) else values[0]
 
+    def surface_strain(self, place: np.ndarray, direction: np.ndarray) -> np.ndarray:
+        """Strain of the surface by coordinate, see `ReducedLink.strain`, (n,) [1/m]."""
+        return self.link.strain(place, direction) @ self.mix
+
     @cached_property
     def Theta(self) -> np.ndarray:
         """Rotation vectors of the stations, (k, 3, n)."""

@@ -44,7 +44,7 @@ def read_reduced(path: str | Path, link: str = '') -> ReducedLink:
     """
     Return the reduced link of a file; ReducedFileError if it is unusable, OSError if unreadable.
 
-    :param link: name that the link must have; '': any.
+    :param link: name that the link must have, after any prefix; '': any.
     """
     arrays = _arrays(path, read_bytes(path, MAX_BYTES))
     found = str(arrays.get('format', ''))
@@ -62,7 +62,7 @@ def read_reduced(path: str | Path, link: str = '') -> ReducedLink:
             values[item.name] = _value(arrays[item.name], item, sizes)
         except ValueError as error:
             raise ReducedFileError(path, f'{item.name} {error}') from None
-    if link and values['link'] != link:
+    if link and not (values['link'] and link.endswith(values['link'])):
         raise ReducedFileError(path, f'it is of link "{values["link"]}", and not of "{link}"')
     if sizes['k'] != len(values['station_names']) or sizes['s'] > sizes['n']:
         raise ReducedFileError(path, 'its arrays do not fit together')

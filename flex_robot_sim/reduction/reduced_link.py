@@ -27,6 +27,7 @@ from typing import Any
 
 import numpy as np
 
+from flex_robot_sim.reduction.surface_point import SurfacePoint, nearest_point
 from flex_robot_sim.util.read_only import make_read_only
 from flex_robot_sim.util.summary import SummaryRows, counted, listed, numbers, summarized
 
@@ -98,16 +99,28 @@ class ReducedLink:
         c = self.centre
         return self.J0 - self.mass * (c @ c * np.eye(3) - np.outer(c, c))
 
-    def strain(self, point: np.ndarray, direction: np.ndarray) -> np.ndarray:
-        """
-        Strain by coordinate along `direction` at the nearest point of the surface, (n,) [1/m].
+    @property
+    def has_strains(self) -> bool:
+        """Whether it has strains of the surface; without tetrahedra it has none."""
+        return bool(self.surface_triangles.size)
 
-        :param point: in the frame of the link, (3,) [m].
+    def surface_point(self, place: np.ndarray) -> SurfacePoint:
+        """Return the point of the surface that is nearest to a place (3,) [m]."""
+        return nearest_point(self.surface_points, self.surface_triangles, place)
+
+    def strain(self, place: np.ndarray, direction: np.ndarray) -> np.ndarray:
         """
-        nearest = np.argmin(np.linalg.norm(self.surface_points - point, axis=1))
-        x, y, z = direction / np.linalg.norm(direction)
-        weights = np.array([x * x, y * y, z * z, 2 * x * y, 2 * y * z, 2 * z * x])
-        return weights @ self.surface_strains[nearest].astype(float)
+        Strain by coordinate at the nearest point of the surface, (n,) [1/m].
+
+        :param place: in the frame of the link, (3,) [m].
+        :param direction: of the strain; its component in the surface counts, (3,).
+        """
+        point = self.surface_point(place)
+        tangent = direction - (direction @ point.normal) * point.normal
+        x, y, z = tangent / np.sqrt(tangent @ tangent)
+        components = np.array([x * x, y * y, z * z, 2 * x * y, 2 * y * z, 2 * z * x])
+        strains = self.surface_strains[point.corners].astype(float)
+        return np.einsum('c,cdn,d->n', point.weights, strains, components)
 
     def truncated(self, size: int) -> 'ReducedLink':
         """Return the link with its first `size` coordinates, those of the lowest frequencies."""

@@ -184,7 +184,8 @@ STRAIN = Topic(
             'dynamics',
             'flex_rate',
             '`LINK/SENSOR`: position is the mean curvature [1/m], velocity its rate; '
-            'strain is curvature times the distance from the neutral axis',
+            'strain is curvature times the distance from the neutral axis; of a `<strain_gauge>`: '
+            'strain over its distance',
         ),
         PublishingNode(
             'bridge', 'flex_rate', '`LINK/SENSOR`: measured mean curvature [1/m], and its rate'

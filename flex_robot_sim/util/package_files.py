@@ -3,6 +3,21 @@
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import unquote
+
+
+def named_files(name: str, folder: Path | None) -> list[Path]:
+    """
+    Return candidates for a file that a URDF names: by a path, file:// or package://.
+
+    :param folder: of the URDF; None: it may only name files of installed packages.
+    """
+    scheme, has_scheme, location = name.partition('://')
+    if has_scheme and scheme == 'package':
+        return [*package_files(location, None if folder is None else folder.resolve())]
+    if folder is None or (has_scheme and scheme != 'file'):
+        return []
+    return [Path(unquote(location)) if has_scheme else folder / name]
 
 from flex_robot_sim.util.share import NAME, share_folder
 

@@ -2,13 +2,12 @@
 
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import unquote
 
 import numpy as np
 
 from flex_robot_sim.description import TEXT_SOURCE
 from flex_robot_sim.util.exceptions import SettingError, shortened
-from flex_robot_sim.util.package_files import package_files
+from flex_robot_sim.util.package_files import named_files
 
 
 class Mesh(NamedTuple):
@@ -44,21 +43,15 @@ def find_mesh(name: str, source: str) -> Path:
 
     A URDF from a message, a recording or a log may only name files of installed packages.
     """
-    scheme, has_scheme, location = name.partition('://')
+    scheme, has_scheme, _ = name.partition('://')
     if source == TEXT_SOURCE and scheme != 'package':
         raise SettingError(
             f'mesh {shortened(name, 200)} is left out: a robot from a message or a '
             'recording may only name meshes by package://'
         )
-    if not has_scheme:
-        candidates = [Path(source).parent / name]
-    elif scheme == 'file':
-        candidates = [Path(unquote(location))]
-    elif scheme == 'package':
-        folder = None if source == TEXT_SOURCE else Path(source).resolve().parent
-        candidates = [*package_files(location, folder)]
-    else:
+    if has_scheme and scheme not in ('file', 'package'):
         raise SettingError(f'mesh {shortened(name, 200)} is not on this machine: it is left out')
+    candidates = named_files(name, None if source == TEXT_SOURCE else Path(source).parent)
     for path in candidates:
         if path.is_file():
             return path

@@ -1,18 +1,14 @@
 """Arms with reduced links from files, against spatial beams with the same fields."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
-from box_meshes import box_mesh
+from reduced_bar import BEAM as BEAM_BAR
+from reduced_bar import bar_robot, write_bar
 from spatial_arms import MATERIAL, mass_of
 
 import flex_robot_sim as frs
-from flex_robot_sim.reduction.elasticity import Material
-from flex_robot_sim.reduction.reduce_mesh import reduce_mesh
 from flex_robot_sim.reduction.reduced_file import write_reduced
 from flex_robot_sim.reduction.reduced_link import ReducedLink
-from flex_robot_sim.reduction.supports import Interface
 
 CURVE = '0 0 0  0.25 0.02 0  0.42 0.12 0.03  0.5 0.3 0.1'
 BEAM = (
@@ -130,31 +126,9 @@ def test_the_cubic_strain_energy_has_its_force_and_slopes(arms, tmp_path):
     assert np.abs(K - expected).max() < 1e-9 * np.abs(expected).max()
 
 
-def bar_robot(inside):
-    mass = 2700 * 0.03 * 0.02
-    across = mass / 12
-    return f"""<robot name="bar"><link name="base"/>
-{mass_of('arm', mass, '0.5 0 0', (mass * 1300e-6 / 12, across, across))}
-{mass_of('tool', 0.4, '0.05 0 0.02', (0.001, 0.002, 0.0015))}
-<joint name="hinge" type="continuous"><parent link="base"/><child link="arm"/>
-<axis xyz="0 0.8 0.6"/></joint>
-<joint name="tip" type="fixed"><parent link="arm"/><child link="tool"/>
-<origin xyz="1 0 0"/></joint>
-<flexibility><link name="arm" end="1 0 0">{inside}</link></flexibility></robot>"""
-
-
 def test_a_bar_of_finite_elements_swings_as_a_beam(tmp_path):
-    mesh = box_mesh((1.0, 0.03, 0.02), (12, 1, 1), (0.0, -0.015, -0.01))
-    x = mesh.nodes[:, 0]
-    root = Interface('hinge', np.zeros(3), np.flatnonzero(x < 1e-9))
-    tip = Interface('tip', np.array([1.0, 0, 0]), np.flatnonzero(x > 1 - 1e-9))
-    model = reduce_mesh(mesh, Material(7e10, 0.0, 2700.0), [root, tip])
-    write_reduced(tmp_path / 'arm.npz', replace(model, link='arm'))
-    (tmp_path / 'arm.urdf').write_text(bar_robot('<reduced file="arm.npz" modes="8"/>'))
-    modes = '<modes bending_y="4" bending_z="4" torsion="2"/>'
-    beam = f'<rectangle width="0.03" height="0.02"/><material E="7e10" G="3.5e10"/>{modes}'
     paths, rates = [], []
-    for arm in (frs.load(tmp_path / 'arm.urdf'), frs.load(bar_robot(beam))):
+    for arm in (frs.load(write_bar(tmp_path)), frs.load(bar_robot(BEAM_BAR))):
         rest = frs.equilibrium(arm, [0.4])
         rates.append(frs.modes(arm, rest.q).frequencies[:4])
         sim = frs.Simulation(arm)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from arms import flexibility, robot
 from random_builders import DENSITY, RATIO, ROTOR, random_builder, random_parts
+from reduced_bar import reduced_bar
 from refusals import refusal
 from scipy.integrate import quad
 from scipy.optimize import brentq
@@ -18,6 +19,7 @@ import flex_robot_sim as frs
 from flex_robot_sim.description.document import Document
 from flex_robot_sim.description.words import FLEXIBILITY
 from flex_robot_sim.display.visuals import read_visuals, section_of
+from flex_robot_sim.reduction.reduced_file import write_reduced
 
 SEEDS = range(4)
 
@@ -390,7 +392,7 @@ def test_viewers_draw_a_beam_with_its_section_along_its_axis(seed):
         assert size == pytest.approx(beam.size, rel=1e-9) and is_round == beam.is_round
 
 
-def test_calls_reach_all_words_of_flexibility():
+def test_calls_reach_all_words_of_flexibility(tmp_path):
     builder = frs.ArmBuilder()
     stiffness = frs.SectionStiffness(1, 1, 1, 1, 1, 1, mass_per_length=1)
     shearing = frs.Material(7e10, 2.6e10, 2700, shear_factor=0.8)
@@ -455,6 +457,11 @@ def test_calls_reach_all_words_of_flexibility():
         'curve', axis=curve, section=frs.Rod(0.01), material='steel', twist_coupling=True, count=6
     )
     builder.add_joint('to_curve', parent='beam_3', child='curve', type='fixed')
+    write_reduced(tmp_path / 'arm.npz', reduced_bar())
+    builder.add_reduced('arm', file=tmp_path / 'arm.npz', modes=8, stiffness_scale=1.1)
+    gauge = {'at': (0.3, -0.015, 0), 'along': 'x', 'distance': 0.015}
+    builder.add_strain_gauge('arm', 'root', **gauge)
+    builder.add_joint('to_arm', parent='beam_3', child='arm', type='fixed')
     flexibility_element = Document('text', builder.to_urdf().encode()).root.find('flexibility')
     written: dict = {}
     for element in flexibility_element.iter('*'):
@@ -462,10 +469,9 @@ def test_calls_reach_all_words_of_flexibility():
     known = {tag: set(row.attributes) for tag, row in FLEXIBILITY.items()}
     # mimic joints move
     assert known.pop('flexibility') == {'mimic'} and not written.pop('flexibility')
-    # section matrices, pretwist and files of finite elements are only in URDFs
+    # section matrices and pretwist are only in URDFs
     for tag, words in (('section', {'stiffness', 'mass', 'twist'}), ('rectangle', {'twist'})):
         known[tag] -= words
-    del known['reduced']
     assert written == known
 
 

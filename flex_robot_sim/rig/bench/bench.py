@@ -288,7 +288,8 @@ class Bench:
 def check_bench_arm(arm: ArmModel) -> None:
     """Raise SettingError if `arm` does not have the joints and sensors of the bench."""
     kinds = [joint.kind for joint in arm.description.joints if joint.moves]
-    if kinds != ['prismatic', 'revolute'] or len(flex_sensors(arm).names) != 2:
+    sensors = [one for link in arm.segments for one in arm.description.beam(link).sensors]
+    if kinds != ['prismatic', 'revolute'] or len(sensors) != 2:
         raise SettingError(
             f'{arm.description.source} is no bench: it needs a prismatic joint, '
             'then a revolute one, and two flex sensors'
