@@ -179,7 +179,7 @@ def eliminate(arm, work):
             else:
                 add_to_station(i, parent, station, arm.modes[parent], work)
     if arm.base.shape[0] > 0:
-        factor_base(arm, work)
+        factor_base(arm, work.I[0], work.base_factor)
 
 
 @compiled(inline=True)

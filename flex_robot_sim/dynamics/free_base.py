@@ -108,12 +108,11 @@ def set_coordinate_rates(arm, q, qd, work, out):
 
 
 @compiled
-def factor_base(arm, work):
-    """Cholesky factor of the articulated inertia of a free base, with its diagonal inverted."""
-    L = work.base_factor
+def factor_base(arm, I, L):
+    """Cholesky factor L of the inertia I of a free base, with its diagonal inverted."""
     for b in range(arm.base.shape[0]):
         for c in range(b + 1):
-            total = work.I[0, arm.base[b, 1], arm.base[c, 1]]
+            total = I[arm.base[b, 1], arm.base[c, 1]]
             for k in range(c):
                 total -= L[b, k] * L[c, k]
             L[b, c] = 1.0 / sqrt(total) if b == c else total * L[c, c]
