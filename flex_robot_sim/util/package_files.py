@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import unquote
 
+from flex_robot_sim.util.share import NAME, share_folder
+
 
 def named_files(name: str, folder: Path | None) -> list[Path]:
     """
@@ -18,8 +20,6 @@ def named_files(name: str, folder: Path | None) -> list[Path]:
     if folder is None or (has_scheme and scheme != 'file'):
         return []
     return [Path(unquote(location)) if has_scheme else folder / name]
-
-from flex_robot_sim.util.share import NAME, share_folder
 
 
 def package_files(location: str, folder: Path | None) -> Iterator[Path]:

@@ -711,7 +711,7 @@ MISTAKES = {
         'shoulder', **TO_TOOL
     ),
     'type = \'hinge\' of joint "x" is unknown. Known: revolute, '
-    'continuous, prismatic, fixed, universal, spherical': lambda b: b.add_joint(
+    'continuous, prismatic, fixed, floating, planar, universal, spherical': lambda b: b.add_joint(
         'x', **TO_TOOL, type='hinge'
     ),
     'axis = (0, 0, 0) of joint "x" must be a direction other than zero': lambda b: b.add_joint(
