@@ -12,7 +12,6 @@ from typing import NamedTuple
 import numpy as np
 
 import flex_robot_sim as frs
-from benchmarks.shipped_trees import shipped_trees
 from flex_robot_sim.analysis.joint_space_inertia import joint_space_inertia
 from flex_robot_sim.control.controller_settings import ControllerSettings
 from flex_robot_sim.control.drive_servo import pass_to_drives
@@ -52,9 +51,10 @@ def held(name, watched=WATCHED):
     controller = JointController(
         arm, ControllerSettings(), sampling=CONTINUOUS if in_drives else None
     )
-    n, slides = len(arm.joint_names), np.array([unit == 'm' for unit in arm.units])
-    goal, duration = move_of(arm, np.where(slides, SLIDE, TURN))
-    effort, rows = np.zeros(n), []
+    drives, slides = arm.actuated, np.array([unit == 'm' for unit in arm.units])
+    start = simulation.position if arm.closed_loops else np.zeros(drives.size)
+    goal, duration = move_of(arm, start, np.where(slides, SLIDE, TURN) * drives)
+    effort, rows = np.zeros(drives.size), []
 
     def run(until):
         nonlocal effort
@@ -71,17 +71,18 @@ def held(name, watched=WATCHED):
                 pass_to_drives(controller, simulation, effort) if in_drives else late
             )
             simulation.step(round(PERIOD / simulation.settings.time_step))
-            rows.append(np.abs(simulation.motor_position - goal))
+            rows.append(np.abs(simulation.motor_position - goal)[drives])
 
     run(1.0)
-    still = np.zeros(n)
+    names = [name for name, driven in zip(arm.joint_names, drives) if driven]
+    still = np.zeros(len(names))
     controller.follow(
-        Trajectory(arm.joint_names, [duration], [goal], [still], [still]), simulation.time
+        Trajectory(names, [duration], [goal[drives]], [still], [still]), simulation.time
     )
     run(simulation.time + duration)
     rows.clear()
     run(simulation.time + watched)
-    tolerance = np.where(slides, SETTLED_SLIDE, SETTLED_TURN)
+    tolerance = np.where(slides, SETTLED_SLIDE, SETTLED_TURN)[drives]
     away = np.any(np.array(rows) > tolerance, axis=1)
     last = np.flatnonzero(away)
     settling = 0.0 if not last.size else PERIOD * (last[-1] + 1)
@@ -94,22 +95,23 @@ def held(name, watched=WATCHED):
     )
 
 
-def move_of(arm, size):
+def move_of(arm, start, size):
     """Return a goal (joints,) [rad, m] and a duration [s], within the limits of arm and motors."""
-    goal = np.clip(size, arm.arrays.lower, 0.5 * arm.arrays.upper)
+    goal = np.clip(start + size, arm.arrays.lower, np.maximum(0.5 * arm.arrays.upper, start))
+    travel = np.abs(goal - start)
     left = effort_limits(arm) - np.abs(carrying_efforts(arm, goal))
-    pull = PEAK_ACCELERATION * joint_space_inertia(arm).largest * np.abs(goal)
+    pull = PEAK_ACCELERATION * joint_space_inertia(arm).largest * travel
     times = [
         SHORTEST,
         *np.sqrt(pull / (EFFORT_SHARE * np.maximum(left, 1e-9))),
-        *(PEAK_RATE * np.abs(goal) / rate_limits(arm)),
+        *(PEAK_RATE * travel / rate_limits(arm)),
     ]
     return goal, float(np.ceil(max(times)))
 
 
 def measure(quick=False):
     """Return {robot: Held}."""
-    names = ['single_link', 'dual_screw_arm'] if quick else shipped_trees()
+    names = ['single_link', 'dual_screw_arm'] if quick else frs.robots()
     return {name: held(name, 5.0 if quick else WATCHED) for name in names}
 
 

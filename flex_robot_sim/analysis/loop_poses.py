@@ -48,6 +48,11 @@ def pose_of_drives(arm: ArmModel, position: np.ndarray) -> np.ndarray:
     return reached
 
 
+def reachable_pose(arm: ArmModel, position: np.ndarray) -> np.ndarray:
+    """Return `position` (joints,), or the last pose on the way to it where closed loops open."""
+    return followed_pose(arm, position)[0] if arm.closed_loops else position
+
+
 def hanging_pose(arm: ArmModel, position: np.ndarray) -> np.ndarray:
     """
     Return joint positions (joints,) of a tree whose passive joints are at their equilibrium.

@@ -16,7 +16,7 @@ from flex_robot_sim.analysis.drive_conditions import servo_gains
 from flex_robot_sim.analysis.equations import mass_matrix
 from flex_robot_sim.analysis.jacobians import jacobian
 from flex_robot_sim.analysis.joint_space_inertia import default_range, poses_within, rigid_moves
-from flex_robot_sim.analysis.loop_poses import pose_of_drives
+from flex_robot_sim.analysis.loop_poses import pose_of_drives, reachable_pose
 from flex_robot_sim.analysis.natural_modes import modes
 from flex_robot_sim.analysis.pose_table import PoseTable
 from flex_robot_sim.analysis.statics import equilibrium
@@ -252,6 +252,7 @@ def joints_that_matter(
         for joint_position in np.linspace(lower[j], upper[j], 5) if is_moved else ():
             pose = middle.copy()
             pose[j] = joint_position
+            pose = reachable_pose(arm, pose)
             frequencies.append(_first_modes(excited_modes(arm, pose, gains), count)[0])
         changes.append(
             np.max(np.ptp(frequencies, axis=0) / np.min(frequencies, axis=0))

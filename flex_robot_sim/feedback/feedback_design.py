@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from flex_robot_sim.analysis.drive_conditions import Gains
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
+from flex_robot_sim.analysis.loop_poses import reachable_pose
 from flex_robot_sim.analysis.mode_table import excited_modes, joints_that_matter, range_of
 from flex_robot_sim.feedback.damping_channels import closed_rates, ratios_of
 from flex_robot_sim.feedback.damping_search import MAX_MODE_RATIO
@@ -29,6 +30,7 @@ from flex_robot_sim.feedback.modal_damping import (
 )
 from flex_robot_sim.feedback.pose_model import pose_model
 from flex_robot_sim.feedback.strain_feedback import DampingTable, StrainFeedback
+from flex_robot_sim.model.arguments import refuse_closed_loops
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.simulation.loop_timing import LoopTiming
 from flex_robot_sim.util.exceptions import SettingError
@@ -109,7 +111,7 @@ def design_feedback(
         nearest = min(
             table, key=lambda other: np.abs(np.subtract(other, corner)).sum(), default=None
         )
-        pose = [axis[k] for axis, k in zip(axes, corner)]
+        pose = reachable_pose(arm, np.array([axis[k] for axis, k in zip(axes, corner)]))
         table[corner] = design_damping(
             arm,
             pose,
@@ -130,6 +132,7 @@ def design_feedback(
 
 
 def _lqg(arm, axes, timing, limits, feedback):
+    refuse_closed_loops(arm, 'strain feedback')
     has_strain = bool(flex_sensors(arm).names)
     longest = max(DEFAULT_STATE_PERIOD_S, timing.strain_period if has_strain else 0.0)
     period = timing.period * max(1, round(longest / timing.period))
@@ -184,7 +187,7 @@ def _refuse_if_worse(arm, kind, axes, table, gains: Gains, feedback):
             for channel in design.channels
         ]
         rates = closed_rates(
-            pose_model(arm, pose, feedback),
+            pose_model(arm, reachable_pose(arm, np.array(pose)), feedback),
             neighbours[0].loop,
             *gains,
             channels,

@@ -5,6 +5,7 @@ import pytest
 
 import flex_robot_sim as frs
 from flex_robot_sim.analysis.loop_poses import pose_of_drives
+from flex_robot_sim.feedback.feedback_design import MeasurementTiming, design_feedback
 
 pytestmark = pytest.mark.slow
 
@@ -28,14 +29,28 @@ def test_lqr_brings_a_loop_back_as_fast_as_its_slowest_pole(name):
     assert sizes[1] < 1.5 * sizes[0] * np.exp(-0.4 * slowest) + 1e-12
 
 
-def test_strain_feedback_knows_the_modes_of_a_loop():
+def palletiser_with_gauges():
     text = frs.load('palletiser').description.text
     sensors = ''.join(
         f'<flex_sensor name="{plane}" from="0.1" to="0.2" plane="{plane}"/>'
         for plane in ('xy', 'xz')
     )
     damping = '<damping ratio="0.01"/>'
-    arm = frs.load(text.replace(damping, damping + sensors))
+    return frs.load(text.replace(damping, damping + sensors))
+
+
+def test_strain_feedback_of_a_controller_stays_where_the_loops_close():
+    arm = palletiser_with_gauges()  # opens before the lower limit of its elbow
+    servo = frs.control.design_servo(arm, period=1e-3, delay=1e-3)
+    timing, limits = MeasurementTiming(2e-3, 2e-3, 5e-3), np.where(arm.actuated, 100.0, 0.0)
+    found = design_feedback(
+        arm, 'strain', servo.gains, frs.Simulation(arm).position, timing, limits
+    )
+    assert found.warning == '' and found.needs_strain
+
+
+def test_strain_feedback_knows_the_modes_of_a_loop():
+    arm = palletiser_with_gauges()
     pose = frs.Simulation(arm).position
     servo = frs.control.design_servo(arm, frequency=25.0)
     design = frs.feedback.design_damping(
