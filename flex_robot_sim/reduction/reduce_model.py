@@ -12,7 +12,7 @@ from flex_robot_sim.reduction.freedoms import Freedoms, Mass, freedoms_of
 from flex_robot_sim.reduction.integrals import mass_integrals
 from flex_robot_sim.reduction.loaded_stiffness import LoadedStiffness, loaded_forces
 from flex_robot_sim.reduction.mean_modes import mean_eigenvalues
-from flex_robot_sim.reduction.ordering import elimination_ranks
+from flex_robot_sim.reduction.ordering import elimination_parts
 from flex_robot_sim.reduction.reduced_link import ReducedLink
 from flex_robot_sim.reduction.second_order import (
     SecondOrder,
@@ -81,8 +81,8 @@ def reduce_model(
     freedoms, stiffness, mass = model.freedoms, model.stiffness, model.mass
     report('factors')
     root, moving, stations = group_joints(interfaces)
-    ranks = None if model.mesh is None else elimination_ranks(model.mesh)
-    support = SUPPORTS[kind](freedoms, stiffness, root, moving, ranks)
+    parts = None if model.mesh is None else elimination_parts(model.mesh)
+    support = SUPPORTS[kind](freedoms, stiffness, root, moving, parts)
     report('shapes')
     shapes = make_shapes(support, mass, modes)
     report('terms of second order')
@@ -103,7 +103,7 @@ def reduce_model(
         values = mean_eigenvalues(support, mass, shapes.modes[:, :COMPARED])
     else:
         del support
-        rigid = RigidSupport(freedoms, stiffness, root, moving, ranks)
+        rigid = RigidSupport(freedoms, stiffness, root, moving, parts)
         values, _ = mesh_modes(rigid, mass, COMPARED)
     return ReducedLink(
         link=source.link,

@@ -18,6 +18,7 @@ from scipy import linalg, sparse
 from scipy.sparse.linalg import splu
 
 from flex_robot_sim.reduction.freedoms import Freedoms
+from flex_robot_sim.reduction.multifrontal import MultifrontalFactor, SingularMatrix
 from flex_robot_sim.util.exceptions import FlexRobotSimError
 
 MIN_SPREAD = 1e-6  # smallest singular value of R with columns of length 1
@@ -83,9 +84,9 @@ class Support:
         stiffness: sparse.csr_matrix,
         root: Interface,
         stations: list[Interface],
-        ranks: np.ndarray | None = None,
+        parts: np.ndarray | None = None,
     ) -> None:
-        """:param ranks: places of the nodes in the order of elimination, (N,); None: unknown."""
+        """:param parts: of the nodes, numbered as they are eliminated, (N,); None: unknown."""
         for interface in (root, *stations):
             check_interface(freedoms, interface)
         self.freedoms, self.stiffness, self.root, self.stations = (
@@ -94,15 +95,15 @@ class Support:
             root,
             stations,
         )
-        self.size, self.ranks = freedoms.size, ranks
+        self.size, self.parts = freedoms.size, parts
 
     def factored(self, matrix: sparse.csc_matrix, rows: np.ndarray) -> 'Factor':
         """Return the factors of a matrix; rows: degrees of freedom of its last rows."""
-        ranks = None
-        if self.ranks is not None:  # rows of interfaces come first, and are eliminated last
-            ranks = np.full(matrix.shape[0], len(self.ranks))
-            ranks[matrix.shape[0] - len(rows) :] = self.ranks[self.freedoms.node[rows]]
-        return Factor(matrix, ranks)
+        parts = None
+        if self.parts is not None:  # rows of interfaces come first, and are eliminated last
+            parts = np.full(matrix.shape[0], self.parts.max() + 1)
+            parts[matrix.shape[0] - len(rows) :] = self.parts[self.freedoms.node[rows]]
+        return Factor(matrix, parts)
 
     def loads(self, interface: Interface) -> np.ndarray:
         """Forces of unit wrenches on an interface, B of (1), (d, 6)."""
@@ -175,19 +176,13 @@ class MeanSupport(Support):
 class Factor:
     """Factors of a positive definite matrix; ReductionError if it is singular or too large."""
 
-    def __init__(self, matrix: sparse.csc_matrix, ranks: np.ndarray | None) -> None:
-        """:param ranks: of the rows in the order of elimination; None: by minimum degree."""
-        self._order = None if ranks is None else np.argsort(ranks, kind='stable')
-        if self._order is not None:
-            matrix = matrix[self._order][:, self._order].tocsc()
+    def __init__(self, matrix: sparse.csc_matrix, parts: np.ndarray | None) -> None:
+        """:param parts: of the rows, see MultifrontalFactor; None: by minimum degree."""
         try:
-            self._factors = splu(
-                matrix,
-                permc_spec='MMD_AT_PLUS_A' if ranks is None else 'NATURAL',
-                diag_pivot_thresh=0.0,
-                options={'SymmetricMode': True},
+            self._factors = (
+                _minimum_degree(matrix) if parts is None else MultifrontalFactor(matrix, parts)
             )
-        except RuntimeError as error:
+        except (RuntimeError, SingularMatrix) as error:
             raise ReductionError(
                 'the stiffness of the mesh is singular: a part can move without deformation. '
                 'Connect all parts to the root interface'
@@ -199,11 +194,14 @@ class Factor:
 
     def solve(self, forces: np.ndarray) -> np.ndarray:
         """Solution for right-hand sides (rows, k)."""
-        if self._order is None:
-            return self._factors.solve(np.ascontiguousarray(forces))
-        values = np.empty_like(forces)
-        values[self._order] = self._factors.solve(forces[self._order])
-        return values
+        return self._factors.solve(np.ascontiguousarray(forces))
+
+
+def _minimum_degree(matrix):
+    """Return the factors of SuperLU; RuntimeError if the matrix is singular."""
+    return splu(
+        matrix, permc_spec='MMD_AT_PLUS_A', diag_pivot_thresh=0.0, options={'SymmetricMode': True}
+    )
 
 
 SUPPORTS = {'rigid': RigidSupport, 'mean': MeanSupport}
