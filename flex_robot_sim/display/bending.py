@@ -9,6 +9,7 @@ the far edge of the mitre, so that no gap opens on the outer side. The excess li
 adjacent piece.
 """
 
+from collections.abc import Collection
 from typing import NamedTuple
 
 import numpy as np
@@ -54,7 +55,13 @@ class BentLinks(NamedTuple):
 class BendingShape:
     """Computes the pieces of the flexible links of an arm."""
 
-    def __init__(self, arm: ArmModel, pieces: int = 20, full_scale: float | None = None) -> None:
+    def __init__(
+        self,
+        arm: ArmModel,
+        pieces: int = 20,
+        full_scale: float | None = None,
+        skipped: Collection[str] = (),
+    ) -> None:
         """
         Take `arm` (ArmModel).
 
@@ -62,6 +69,7 @@ class BendingShape:
         :param full_scale: surface strain of the last colour [-]. By default, and for links with
             stiffnesses only, full scale is the root bending of a link whose tip a force deflects
             by a tenth of its length, the limit of the model.
+        :param skipped: flexible links without pieces, because their surfaces are drawn.
         """
         if not isinstance(pieces, (int, np.integer)) or pieces < 1:
             raise SettingError(
@@ -77,6 +85,8 @@ class BendingShape:
         sections = drawn_sections(arm)
         nodes, middles, links = _StationRows(arm), _StationRows(arm), []
         for link, bodies in arm.segments.items():
+            if link in skipped:
+                continue
             pieces_per_body = -(-pieces // len(bodies))
             starts = len(nodes.x), len(middles.x)
             for body in bodies:
@@ -97,7 +107,7 @@ class BendingShape:
     def _prepare(self, arm, nodes, middles, sections, full_scale):
         self._node_body, self._body = np.array(nodes.body, int), np.array(middles.body, int)
         self._node_e = nodes.coordinates()
-        self._is_spatial = any(beam.is_spatial for beam in arm.beams.values())
+        self._is_spatial = any(arm.beams[body].is_spatial for body in nodes.body)
         self._node_home = nodes.homes()
         self._shape = nodes.maps(lambda beam, x: beam.shape(x), 3)
         if self._shortens:

@@ -17,10 +17,11 @@ from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
 from flex_robot_sim.display.bending import BendingShape
-from flex_robot_sim.display.colours import ROD_COLOUR
+from flex_robot_sim.display.colours import ROD_COLOUR, colour_ramp
 from flex_robot_sim.display.display_joints import DisplayJoints
 from flex_robot_sim.display.extent import reach
 from flex_robot_sim.display.posture import Posture
+from flex_robot_sim.display.reduced_surface import link_surfaces
 from flex_robot_sim.display.tool_path import ToolPath
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.nodes.bridge_settings import BridgeOutputSettings
@@ -74,16 +75,25 @@ class DisplayOutputs:
         self._state = stamp, q, epoch
 
     def _set_scale(self, settings):
-        self._shape = BendingShape(self._arm, full_scale=settings.strain_scale or None)
+        scale = settings.strain_scale or None
+        self._surfaces = link_surfaces(self._arm, scale)
+        self._colours = [ColorRGBA(r=r, g=g, b=b, a=a) for r, g, b, a in colour_ramp(64).tolist()]
+        skipped = {surface.link for surface in self._surfaces}
+        self._shape = BendingShape(self._arm, full_scale=scale, skipped=skipped)
         self._arrays_to_clean_up = max(1, round(CLEAN_UP_TIME_S * settings.display_rate))
         self._markers = self._new_markers()
 
     def _new_markers(self):
-        """Return a marker that deletes all others, then those of pieces, rods and the path."""
+        """Return a marker that deletes all others, then those of the links and the path."""
         markers = []
         for link in self._shape.links:
             for k in range(link.pieces.stop - link.pieces.start):
                 markers.append(self._marker(link.link, k, SHAPES[link.shape], link.link))
+        for surface in self._surfaces:
+            marker = self._marker(surface.link, 0, Marker.TRIANGLE_LIST, surface.link)
+            marker.scale.x = marker.scale.y = marker.scale.z = 1.0
+            marker.pose.orientation.w = 1.0
+            markers.append(marker)
         for loop in self._rods:
             rod = self._marker(loop.constraint.name, 0, Marker.LINE_STRIP, loop.constraint.parent)
             rod.scale.x = ROD_WIDTH_RATIO * self._reach
@@ -135,6 +145,7 @@ class DisplayOutputs:
         bent = self._shape.bent(q, in_links=True)
         delete_all, *pieces, path = self._markers
         pieces, rods = pieces[: len(bent.position)], pieces[len(bent.position) :]
+        surfaces, rods = rods[: len(self._surfaces)], rods[len(self._surfaces) :]
         rows = zip(
             pieces, bent.position, bent.orientation.tolist(), bent.scale, bent.rgba.tolist()
         )
@@ -149,9 +160,18 @@ class DisplayOutputs:
             R, p = self._posture.frame(self._arm.frames[loop.constraint.parent])
             ends = [R.T @ (self._posture.frame(end)[1] - p) for end in (loop.parent, loop.child)]
             marker.points = [Point(x=x, y=y, z=z) for x, y, z in np.array(ends).tolist()]
-        for marker in (delete_all, *rods, path):
+        for marker, surface in zip(surfaces, self._surfaces):
+            self._fill_surface(marker, surface, q)
+        for marker in (delete_all, *surfaces, *rods, path):
             set_stamp(marker.header.stamp, stamp)
         points = self._path.points.tolist()
         # some versions of rviz report an error for a line of one point
         path.action = Marker.ADD if len(points) > 1 else Marker.DELETE
         path.points = [Point(x=x, y=y, z=z) for x, y, z in points]
+
+    def _fill_surface(self, marker, surface, q):
+        corners = surface.deformed(q)[surface.triangles].reshape(-1, 3)
+        marker.points = [Point(x=x, y=y, z=z) for x, y, z in corners.tolist()]
+        last = len(self._colours) - 1
+        rows = np.minimum(surface.load(q) * last, last).astype(int)
+        marker.colors = [self._colours[row] for row in np.repeat(rows, 3).tolist()]

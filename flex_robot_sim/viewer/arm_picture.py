@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from flex_robot_sim.display.bending import BendingShape
+from flex_robot_sim.display.colours import colour_ramp
+from flex_robot_sim.display.reduced_surface import link_surfaces
 from flex_robot_sim.model.arm_model import ArmModel, Frame
 from flex_robot_sim.model.assembly import build_arm
 from flex_robot_sim.spatial.turns import quaternions, rotation
@@ -17,6 +20,7 @@ from flex_robot_sim.viewer.solids import DEFAULT_COLOUR, Attachments, Solid
 if TYPE_CHECKING:
     from flex_robot_sim.viewer.browser import Page
 
+SURFACE_COLOURS = colour_ramp(16)  # of triangles of reduced links
 GHOST_STYLE = (0.55, 0.58, 0.62), 0.28  # colour and opacity of the rigid arm
 
 
@@ -28,12 +32,11 @@ class DeflectionScaler:
     """
 
     def __init__(self, arm: ArmModel) -> None:
-        self.arm = arm
-        self.linear = arm
+        self.arm = self.linear = arm
         if arm.coupling != 'zero_order':
-            self.linear = build_arm(
-                arm.description, 'zero_order', arm.arrays.base_acceleration[3:] * -1.0
-            )
+            arrays, second = arm.arrays, ('station_H', 'station_setback', 'station_Q')
+            zeros = {name: np.zeros_like(getattr(arrays, name)) for name in second}
+            self.linear = replace(arm, coupling='zero_order', arrays=arrays._replace(**zeros))
 
     def scaled(self, q: np.ndarray, factor: float) -> np.ndarray:
         """Return coordinates (n,) with deflections of links and joints times `factor`."""
@@ -71,8 +74,10 @@ class ArmPicture:
                 for solid in (*drawn_solids, *straight_links(scaler.arm))
                 if attachments.attachment_of(solid.link)[0].body >= 0
             ]
+        self._surfaces = link_surfaces(scaler.arm)
+        drawn_as_surface = {surface.link for surface in self._surfaces}
         self._shapes = {
-            is_linear: BendingShape(arm)
+            is_linear: BendingShape(arm, skipped=drawn_as_surface)
             for is_linear, arm in ((False, scaler.arm), (True, scaler.linear))
         }
         page.frame(name)
@@ -100,6 +105,10 @@ class ArmPicture:
             if parts and not style:
                 indices = np.concatenate(parts)
                 self._pieces.append((indices, page.pieces(f'{name}/{shape}', shape, len(indices))))
+        self._surface_changes = [
+            page.surface(f'{name}/surface {k}', SURFACE_COLOURS)
+            for k in range(0 if style else len(self._surfaces))
+        ]
         self._drawn_state: tuple[float, ...] = ()
         self.draw(np.zeros(scaler.arm.size))
 
@@ -120,6 +129,8 @@ class ArmPicture:
                 )
         else:
             shape.posture.take(scaled_q)
+        for surface, change_surface in zip(self._surfaces, self._surface_changes):
+            self._draw_surface(surface, change_surface, shape.posture, q, scaled_q)
         poses = [
             self._attachments.pose_of(attachment, shape.posture) for attachment in self._movers
         ]
@@ -127,6 +138,13 @@ class ArmPicture:
             turns = quaternions(np.array([R for R, _ in poses]))
             for move, (_, p), turn in zip(self._movers.values(), poses, turns):
                 move(p, turn)
+
+    def _draw_surface(self, surface, change, posture, q, scaled_q):
+        R, p = posture.base_R[surface.body], posture.base_p[surface.body]
+        corners = (surface.deformed(scaled_q) @ R.T + p)[surface.triangles]
+        last = len(SURFACE_COLOURS) - 1
+        rows = np.minimum(surface.load(np.asarray(q, float)) * last, last).round().astype(int)
+        change([corners[rows == row] for row in range(len(SURFACE_COLOURS))])
 
     def pose(self, link: str) -> tuple[np.ndarray, np.ndarray]:
         """Rotation (3, 3) and origin (3,) [m] of a link in the last drawing."""
@@ -144,8 +162,13 @@ class ArmPicture:
 
 def straight_links(arm: ArmModel) -> list[Solid]:
     """Return the flexible links of an ArmModel as Solids that do not bend."""
-    shape = BendingShape(arm, pieces=1)
-    bent, links = shape.bent(np.zeros(arm.size), in_links=True), []
+    surfaces = link_surfaces(arm)
+    links = [
+        Solid(surface.link, surface.points, surface.triangles, DEFAULT_COLOUR, False)
+        for surface in surfaces
+    ]
+    shape = BendingShape(arm, pieces=1, skipped={surface.link for surface in surfaces})
+    bent = shape.bent(np.zeros(arm.size), in_links=True)
     for link in shape.links:
         vertices, faces = UNIT_BOX if link.shape == 'box' else CYLINDER
         for k in range(link.pieces.start, link.pieces.stop):

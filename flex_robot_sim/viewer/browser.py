@@ -330,6 +330,38 @@ class Page:
 
         return change
 
+    def surface(self, name: str, colours: np.ndarray) -> Callable[[Sequence[np.ndarray]], None]:
+        """Add triangles of colours (c, 3); return the setter of the corners (k, 3, 3) of each."""
+        names = [f'{name}/{row}' for row in range(len(colours))]
+        nothing = np.zeros((3, 3), np.float32), np.array([[0, 1, 2]], np.uint32)
+        handles = [
+            self._server.scene.add_mesh_simple(
+                part,
+                *nothing,
+                color=_rgb_bytes(colour),
+                side='double',
+                flat_shading=True,
+                cast_shadow=False,
+                receive_shadow=False,
+            )
+            for part, colour in zip(names, colours)
+        ]
+        empty = [True] * len(names)
+
+        def change(corners: Sequence[np.ndarray]) -> None:
+            for row, part in enumerate(corners):
+                vertices, faces = nothing
+                if len(part):
+                    vertices = part.reshape(-1, 3).astype(np.float32)
+                    faces = np.arange(len(vertices), dtype=np.uint32).reshape(-1, 3)
+                elif empty[row]:
+                    continue
+                empty[row] = not len(part)
+                update = {'vertices': vertices, 'faces': faces}
+                _send(handles[row], viser_messages.SceneNodeUpdateMessage(names[row], update))
+
+        return change
+
     def line(self, name: str, colour: Sequence[float]) -> Callable[[np.ndarray], None]:
         """Add a line; return the setter of its points (k, 3) [m]."""
         handle = self._server.scene.add_line_segments(

@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 from random_arms import random_state
 from rclpy.serialization import deserialize_message
+from reduced_bar import write_bar
 from scipy.spatial.transform import Rotation
 from sensor_msgs.msg import JointState
 from visualization_msgs.msg import Marker
 
 import flex_robot_sim as frs
 from flex_robot_sim.display.extent import reach
+from flex_robot_sim.display.reduced_surface import link_surfaces
 from flex_robot_sim.nodes.display_outputs import DisplayOutputs
 from flex_robot_sim.nodes.settings import OutputSettings
 
@@ -176,3 +178,19 @@ def test_each_distance_is_a_line_between_its_links(name):
         child = simulation.pose(one.child) @ (*one.child_position, 1.0)
         assert ends[0] == pytest.approx(T @ (*one.parent_position, 1.0), abs=1e-12)
         assert ends[1] == pytest.approx(child, abs=1e-12)
+
+
+def test_a_reduced_link_is_one_marker_of_coloured_triangles(tmp_path):
+    picture = Picture(write_bar(tmp_path))
+    arm = picture.arm
+    (surface,) = link_surfaces(arm)
+    q = np.zeros(arm.size)
+    q[arm.elastic_q.start] = 0.05
+    for _ in range(60):
+        markers = picture.show(q)
+    (marker,) = (one for one in markers if one.type == Marker.TRIANGLE_LIST)
+    assert (marker.ns, marker.header.frame_id, marker.frame_locked) == ('arm', 'arm', True)
+    points = np.array([[point.x, point.y, point.z] for point in marker.points])
+    assert points == pytest.approx(surface.deformed(q)[surface.triangles].reshape(-1, 3))
+    assert len(marker.colors) == len(points) and not pieces(markers)
+    assert len({(colour.r, colour.g, colour.b) for colour in marker.colors}) > 3

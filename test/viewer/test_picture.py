@@ -11,6 +11,7 @@ from arms import flexible_arm
 from mesh_reader import needs_meshes
 from project_files import ROOT
 from random_arms import every_feature, random_robot, random_state
+from reduced_bar import write_bar
 from refusals import refusal
 from waiting import eventually
 from walked_urdf import poses
@@ -22,6 +23,7 @@ from flex_robot_sim.description import read_text
 from flex_robot_sim.display.description import display_description
 from flex_robot_sim.display.display_joints import DisplayJoints
 from flex_robot_sim.display.posture import Posture
+from flex_robot_sim.display.reduced_surface import link_surfaces
 from flex_robot_sim.model.assembly import build_arm
 from flex_robot_sim.util.exceptions import SettingError, UsageError
 from flex_robot_sim.viewer import missing
@@ -371,3 +373,30 @@ def test_a_page_counts_its_browsers(open_page):
     with open_socket(page.private_address):
         assert eventually(lambda: page.browser_count == 1)
     assert eventually(lambda: page.browser_count == 0)
+
+
+def test_a_reduced_link_is_drawn_as_its_surface(tmp_path):
+    arm = load(write_bar(tmp_path))
+    page = MagicMock()
+    stage = ArmStage(page, arm)
+    changes = page.surface.return_value
+    assert [call.args[0] for call in page.surface.call_args_list] == ['/arm/surface 0']
+    (surface,) = link_surfaces(arm)
+    q = np.zeros(arm.size)
+    q[arm.joint_q] = 0.5
+    q[arm.elastic_q.start] = 0.02
+    stage.draw(q)
+    corners = np.concatenate(changes.call_args.args[0])
+    posture = Posture(arm)
+    posture.take(q)
+    R, p = posture.base_R[0], posture.base_p[0]
+    expected = (surface.deformed(q) @ R.T + p)[surface.triangles]
+    assert len(corners) == len(expected)
+    assert np.sort(corners.ravel()) == pytest.approx(np.sort(expected.ravel()), abs=1e-9)
+    stage._set_scale(10)
+    stage.draw(q)
+    enlarged = np.concatenate(changes.call_args.args[0])
+    assert (
+        np.ptp(enlarged.reshape(-1, 3) @ R, axis=0).max()
+        >= np.ptp(corners.reshape(-1, 3) @ R, axis=0).max() - 1e-9
+    )
