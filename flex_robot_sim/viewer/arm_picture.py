@@ -12,7 +12,6 @@ from flex_robot_sim.display.bending import BendingShape
 from flex_robot_sim.display.colours import colour_ramp
 from flex_robot_sim.display.reduced_surface import link_surfaces
 from flex_robot_sim.model.arm_model import ArmModel, Frame
-from flex_robot_sim.model.assembly import build_arm
 from flex_robot_sim.spatial.turns import quaternions, rotation
 from flex_robot_sim.viewer.geometry import CYLINDER, UNIT_BOX
 from flex_robot_sim.viewer.solids import DEFAULT_COLOUR, Attachments, Solid
