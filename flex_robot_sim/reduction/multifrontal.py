@@ -27,12 +27,12 @@ class MultifrontalFactor:
         """
         Factor the matrix; SingularMatrix if it is not positive definite.
 
-        :param parts: number of the part of each row, in the order of elimination.
+        :param parts: part of each row, in the order of elimination, and place in it, (n, 2).
         """
-        self._order = np.argsort(parts, kind='stable')
+        self._order = np.lexsort(parts.T[::-1])
         self._size = len(parts)
         matrix = matrix[self._order][:, self._order].tocsc()
-        _, starts = np.unique(parts[self._order], return_index=True)
+        _, starts = np.unique(parts[self._order, 0], return_index=True)
         ends = np.append(starts[1:], self._size)
         part_of = np.repeat(np.arange(len(starts)), ends - starts)
         # of each part: first and last row, border, L and W

@@ -11,12 +11,17 @@ import numpy as np
 from flex_robot_sim.reduction.elasticity import Mesh
 
 LEAF = 64  # elements that are not halved
+NEIGHBOURS = 8  # nodes of a part that are not halved
 LONG = 0.5  # an axis along which elements are halved, over the longest one
 CUTS = (0.5, 0.47, 0.53, 0.44, 0.56, 0.41, 0.59)  # shares of the elements before a cut
 
 
 def elimination_parts(mesh: Mesh) -> np.ndarray:
-    """Return the part of each node, (N,); parts have the numbers of their elimination."""
+    """
+    Return part, and place in it, of each node, (N, 2); parts are eliminated in their order.
+
+    Places in a part follow each other in space, so that other parts reach few runs of them.
+    """
     centres = mesh.nodes[mesh.elements[:, :4]].mean(axis=1)
     is_placed = np.zeros(len(mesh.nodes), bool)
     is_left = np.zeros(len(mesh.nodes), bool)
@@ -33,10 +38,27 @@ def elimination_parts(mesh: Mesh) -> np.ndarray:
             ahead += [left, right]
         is_placed[shared] = True
         parts.append(shared)
-    out = np.empty(len(mesh.nodes), int)
+    out = np.empty((len(mesh.nodes), 2), int)
     for number, nodes in enumerate(parts[::-1]):
-        out[nodes] = number
+        out[nodes, 0] = number
+        out[nodes[_along_space(mesh.nodes[nodes])], 1] = np.arange(len(nodes))
     return out
+
+
+def _along_space(points):
+    """Order of points, of which the halves of a box, and their halves, follow each other."""
+    out, ahead = [], [np.arange(len(points))]
+    while ahead:
+        rows = ahead.pop()
+        if len(rows) <= NEIGHBOURS:
+            out.append(rows)
+            continue
+        places = points[rows]
+        axis = np.ptp(places, axis=0).argmax()
+        order = np.argsort(places[:, axis], kind='stable')
+        middle = len(rows) // 2
+        ahead += [rows[order[middle:]], rows[order[:middle]]]
+    return np.concatenate(out)
 
 
 def _halved(mesh, centres, elements, is_left, is_placed):

@@ -86,7 +86,7 @@ class Support:
         stations: list[Interface],
         parts: np.ndarray | None = None,
     ) -> None:
-        """:param parts: of the nodes, numbered as they are eliminated, (N,); None: unknown."""
+        """:param parts: of the nodes, (N, 2), see `elimination_parts`; None: unknown."""
         for interface in (root, *stations):
             check_interface(freedoms, interface)
         self.freedoms, self.stiffness, self.root, self.stations = (
@@ -101,7 +101,7 @@ class Support:
         """Return the factors of a matrix; rows: degrees of freedom of its last rows."""
         parts = None
         if self.parts is not None:  # rows of interfaces come first, and are eliminated last
-            parts = np.full(matrix.shape[0], self.parts.max() + 1)
+            parts = np.full((matrix.shape[0], 2), len(self.parts))
             parts[matrix.shape[0] - len(rows) :] = self.parts[self.freedoms.node[rows]]
         return Factor(matrix, parts)
 
