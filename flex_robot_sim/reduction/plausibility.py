@@ -11,8 +11,8 @@ UNITS = {'m': 1.0, 'mm': 1e-3, 'inch': 0.0254}
 MAX_RATIO = 50.0  # of sizes of the mesh and of the link in the URDF
 SOLID = 1.3  # mass of a mesh over that of <inertial>: a skin that was filled
 SAME_MASS = 0.01  # relative difference
-# memory of the factors in GB: measured with tubes and castings, which have thin walls
-MEMORY_GB, MEMORY_NODES, MEMORY_POWER = 3.2, 50_000, 1.4
+# memory of a reduction in GB: measured with blocks; thin walls need half of it
+MEMORY_GB, MEMORY_NODES, MEMORY_POWER = 2.5, 50_000, 1.3
 
 
 def check_size(nodes: np.ndarray, places: Sequence[np.ndarray], gyration: float) -> None:
