@@ -9,7 +9,7 @@ from pathlib import Path
 
 from flex_robot_sim.demo.children import Children
 from flex_robot_sim.demo.screen import Screen
-from flex_robot_sim.description import read_text
+from flex_robot_sim.description import read_recorded_text
 from flex_robot_sim.recording.mcap_file import RecordingReader
 from flex_robot_sim.ros.cdr import MessageError, decode
 from flex_robot_sim.ros.definitions import DefinitionError, message_type
@@ -63,7 +63,7 @@ def _robot_of(reader):
                 kind = message_type(topic.kind, topic.text)
                 text = decode(kind, data)['data']
                 try:
-                    read_text(text)
+                    read_recorded_text(text)
                 except DescriptionError as error:
                     raise UsageError(
                         f'{reader.path}: the robot in it cannot be shown: {error} '

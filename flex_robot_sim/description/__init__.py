@@ -15,7 +15,7 @@ from pathlib import Path
 from flex_robot_sim.description import xacro_file
 from flex_robot_sim.description.bodies import check_bodies
 from flex_robot_sim.description.constraint import check_bases, check_constraints
-from flex_robot_sim.description.document import Document, read_file
+from flex_robot_sim.description.document import Document, RecordedFiles, read_file
 from flex_robot_sim.description.flexibility import add_flexibility
 from flex_robot_sim.description.foreign_loops import warn_of_foreign_loops
 from flex_robot_sim.description.free_base import check_free_base, refuse_loops_of_free_base
@@ -168,13 +168,27 @@ def _read(document, is_rigid=False):
     )
 
 
-def read_own_text(text: str, tool: str = '') -> RobotDescription:
-    """Read a robot from a text that this process has written; it may name any files."""
-    return with_tool(_read(_parse_text(text, Path())), tool)
+def read_own_text(text: str, tool: str = '', folder: Path | None = None) -> RobotDescription:
+    """Read a robot from a text of this process or its user; it may name any files."""
+    return with_tool(_read(_parse_text(text, folder or Path())), tool)
 
 
-def _parse_text(text, folder=None):
-    document = Document(TEXT_SOURCE, text.encode('utf-8', 'replace'), folder)
+def read_recorded_text(
+    text: str, tool: str = '', hashes: Mapping[str, str] | None = None
+) -> tuple[RobotDescription, list[str]]:
+    """
+    Read a recorded robot; links whose reduced file is missing or differs are rigid.
+
+    :param hashes: SHA-256 of the reduced files by link, see `reduced_files`.
+    :returns: the robot, and a line for each link that became rigid.
+    """
+    recorded = RecordedFiles(hashes or {}, [])
+    description = with_tool(_read(_parse_text(text, recorded=recorded)), tool)
+    return description, recorded.notes
+
+
+def _parse_text(text, folder=None, recorded=None):
+    document = Document(TEXT_SOURCE, text.encode('utf-8', 'replace'), folder, recorded)
     if _has_xacro(document):
         raise DescriptionError(
             TEXT_SOURCE,

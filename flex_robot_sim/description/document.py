@@ -5,9 +5,10 @@ The text is untrusted: entities, external files and deep trees are refused.
 """
 
 import re
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from lxml import etree
 
@@ -25,16 +26,30 @@ _DOCTYPE = re.compile(_SKIPPED + r'|<!DOCTYPE', re.DOTALL)
 _LIBXML_ADVICE = re.compile(r'[,:]?\s*(use|try) XML_PARSE_HUGE( option)?')
 
 
+class RecordedFiles(NamedTuple):
+    """Reduced files of a recorded robot; links whose file is missing or differs become rigid."""
+
+    hashes: Mapping[str, str]  # SHA-256 of the file by link, as far as the recording has it
+    notes: list[str]  # one line for each link that became rigid
+
+
 class Document:
     """An XML document with the start line of each element, and its warnings."""
 
-    def __init__(self, source: str, content: bytes, folder: Path | None = None) -> None:
+    def __init__(
+        self,
+        source: str,
+        content: bytes,
+        folder: Path | None = None,
+        recorded: RecordedFiles | None = None,
+    ) -> None:
         """
         Read `content` (bytes) of `source`; DescriptionError if it is no XML.
 
         :param folder: of files that it names; None: it may name files of ROS packages only.
+        :param recorded: reduced files of a recording; None: each must be there.
         """
-        self.source, self.folder = source, folder
+        self.source, self.folder, self.recorded = source, folder, recorded
         self.warnings: list[str] = []
         self.text = text = self._decode(content)
         self._refuse_doctype(text)

@@ -30,8 +30,12 @@ _BENDING_IN = {'xy': 'bending_y', 'xz': 'bending_z'}
 
 def read_beam(
     document: Document, element: XmlElement, values: Mapping[str, Any], link: Link
-) -> ElasticBeam:
-    """Return the ElasticBeam of `link` from its <link> `element` with attributes `values`."""
+) -> ElasticBeam | None:
+    """
+    Return the ElasticBeam of `link` from its <link> `element` with attributes `values`.
+
+    None: a recorded robot without the file of its reduced link.
+    """
     children = read_children(document, element, FLEXIBILITY['link'].children)
     if link.inertial is None or not link.inertial.mass > 0:
         raise document.error(
@@ -41,6 +45,8 @@ def read_beam(
         )
     if children['reduced']:
         fields = read_reduced_link(document, element, values, link, children)
+        if fields is None:
+            return None
         return ElasticBeam(
             **fields,
             **_read_damping(document, children, link.name),

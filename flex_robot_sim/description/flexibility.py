@@ -100,7 +100,8 @@ def _add_link_parts(document, element, values, link, links):
     imus = children.pop('imu')
     if values['end'] is not None:
         link = replace(link, beam=read_beam(document, element, values, link))
-        warn_implausible_beam(document, link)
+        if link.beam is not None:
+            warn_implausible_beam(document, link)
     elif not imus or any(children.values()) or 'y_axis' in element.attrib:
         raise document.error(
             element, '<link> has no end', 'Give end [m]: far end of the beam, in the link frame'

@@ -11,8 +11,9 @@ from flex_robot_sim.description.values import only, read_attributes, read_childr
 from flex_robot_sim.description.words import FLEXIBILITY
 from flex_robot_sim.elastic.axis_curve import AxisCurve
 from flex_robot_sim.reduction.reduced_beam import ReducedBeam
-from flex_robot_sim.reduction.reduced_file import ReducedFileError, read_reduced
+from flex_robot_sim.reduction.reduced_file import ReducedFileError, content_hash, read_reduced
 from flex_robot_sim.reduction.reduced_link import ReducedLink
+from flex_robot_sim.util.exceptions import DescriptionError
 from flex_robot_sim.util.package_files import named_files
 
 MASS_TOLERANCE = 0.01  # of the <inertial> compared with the mesh                      [-]
@@ -27,9 +28,11 @@ def read_reduced_link(
     values: Mapping[str, Any],
     link: Link,
     children: Mapping[str, list[XmlElement]],
-) -> dict[str, Any]:
+) -> dict[str, Any] | None:
     """
-    Return the fields of the ElasticBeam of a reduced `link`, but for its damping.
+    Return the fields of the ElasticBeam of a reduced `link`, but for its damping and gauges.
+
+    None: a recorded robot without this file.
 
     :param values: attributes of its <link> `element`; children: its child elements.
     """
@@ -51,7 +54,13 @@ def read_reduced_link(
                 f'Remove the <{tag}>: the file of <reduced> has all of the link',
             )
     attributes = read_attributes(document, row, FLEXIBILITY['reduced'])
-    model = _read_model(document, row, attributes, link)
+    if document.recorded is None:
+        model, file_hash = _read_model(document, row, attributes, link)
+    else:
+        found = _recorded_model(document, row, attributes, link)
+        if found is None:
+            return None
+        model, file_hash = found
     count = attributes['modes'] or model.size
     end = np.array(values['end'])
     length = float(np.sqrt(end @ end))
@@ -74,7 +83,7 @@ def read_reduced_link(
         'boundary': 'static',
         'axis': AxisCurve(np.array([np.zeros(3), end]), across),
         'reduced': ReducedBeam(
-            model, end, np.eye(model.size, count), attributes['stiffness_scale']
+            model, end, np.eye(model.size, count), attributes['stiffness_scale'], file_hash
         ),
     }
 
@@ -94,11 +103,26 @@ def check_reduced_station(
         )
 
 
-def _read_model(document, row, attributes, link) -> ReducedLink:
+def _recorded_model(document, row, attributes, link) -> tuple[ReducedLink, str] | None:
+    """Return the model and the hash of its file; None after a note if it is another one."""
+    expected = document.recorded.hashes.get(link.name)
+    try:
+        model, file_hash = _read_model(document, row, attributes, link)
+        if expected in (None, file_hash):
+            return model, file_hash
+        reason = f'the file "{attributes["file"]}" is not the one of the recording'
+    except DescriptionError as error:
+        reason = str(error).rstrip('.')
+    document.recorded.notes.append(f'link "{link.name}" is shown as a rigid one: {reason}')
+    return None
+
+
+def _read_model(document, row, attributes, link) -> tuple[ReducedLink, str]:
+    """Return the model of a file, and the hash of the file."""
     name = attributes['file']
     path = _find(document, row, name)
     try:
-        model = read_reduced(path, link.name)
+        model, file_hash = read_reduced(path, link.name), content_hash(path)
     except ReducedFileError as error:
         raise document.error(row, str(error).rstrip('.'), 'Or give another file') from error
     except OSError as error:
@@ -112,7 +136,7 @@ def _read_model(document, row, attributes, link) -> ReducedLink:
             f'the file "{name}" has {model.size} modes, and not {count}',
             f'Ask for at most {model.size}, or reduce the link again with more modes',
         )
-    return model
+    return model, file_hash
 
 
 def _find(document, row, name):

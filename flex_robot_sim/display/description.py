@@ -20,7 +20,7 @@ this is limited to the root and to the places of child joints, whose frames exis
 
 import numpy as np
 
-from flex_robot_sim.description import read_text
+from flex_robot_sim.description import read_recorded_text
 from flex_robot_sim.description.document import Document
 from flex_robot_sim.description.orientation import roll_pitch_yaw
 from flex_robot_sim.display.older_urdf import convert_to_version_1_0
@@ -82,9 +82,8 @@ def is_display_description(text: str) -> bool:
 
 def _move_joints(joints, arm):
     """Move joints whose positions differ from the text, as of an arm with other parameters."""
-    if any(arm.description.beam(link).reduced is not None for link in arm.segments):
-        return  # their files are not in the text
-    described = read_text(arm.description.text)
+    # the files of reduced links may be missing
+    described, _ = read_recorded_text(arm.description.text)
     for joint in arm.description.joints:
         if (joint.position != described.joint(joint.name).position).any():
             _set_position(joints[joint.name], joint.position)

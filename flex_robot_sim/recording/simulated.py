@@ -12,7 +12,7 @@ import numpy as np
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.analysis.imu_kinematics import imu_mounts
 from flex_robot_sim.display.description import undeformed_tip
-from flex_robot_sim.model.described_text import described_text
+from flex_robot_sim.model.described_text import described_text, reduced_files
 from flex_robot_sim.recording.mcap_file import RecordingWriter
 from flex_robot_sim.recording.messages import SECOND, TEXTS, imu, joint_state, pose, text, wrench
 from flex_robot_sim.ros import topics
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from flex_robot_sim.simulation.imu_sensor import ImuSample, ImuSensor
     from flex_robot_sim.simulation.simulation import Simulation
 
+REDUCED_FILES = 'reduced files'  # name of the metadata with their SHA-256 by link
 MEAN_EFFORTS = 'means around each state'  # value of the metadata `efforts`
 
 
@@ -39,6 +40,8 @@ class SimulationRecording:
             {**about(arm), **({'efforts': MEAN_EFFORTS} if is_settled else {})},
             is_atomic=True,
         )
+        if reduced_files(arm):
+            self._writer.note(REDUCED_FILES, reduced_files(arm))
         self._arm, self._sensors, self._tool = arm, flex_sensors(arm), arm.tool
         self._motor_joints = np.array([arm.idx_q[name] for name in arm.motor_names], int)
         self._motors = arm.motor_q[self._motor_joints]

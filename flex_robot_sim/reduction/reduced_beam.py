@@ -38,6 +38,7 @@ class ReducedBeam:
     end: np.ndarray  # (3,)  far end in the frame of the link                  [m]
     mix: np.ndarray  # (N, n)
     stiffness_scale: float = 1.0  # factor of its stiffness
+    file_hash: str = ''  # SHA-256 of its file
 
     def __post_init__(self) -> None:
         make_read_only((self.end, self.mix))

@@ -50,7 +50,8 @@ def instants(run: RecordedRun, max_count: int = MAX_INSTANTS, rate: float = np.i
     if len(time) < 2:
         return time
     stride = max(len(time) / max_count, np.median(np.diff(time)) ** -1 / rate, 1.0)
-    return time[np.arange(0, len(time), stride).astype(int)]
+    rows = np.arange(0, len(time), stride).astype(int)
+    return time[rows[rows < len(time)]]  # rounding may add a row
 
 
 def energies(run: RecordedRun) -> Series | None:

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from flex_robot_sim.description import read_text
+from flex_robot_sim.description import read_recorded_text
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.assembly import GRAVITY, build_arm
 from flex_robot_sim.model.payload import with_payload
 from flex_robot_sim.recording.mcap_file import ENCODING, SCHEMA, RecordedTopic, RecordingReader
+from flex_robot_sim.recording.simulated import REDUCED_FILES
 from flex_robot_sim.recording.tally import Tally
 from flex_robot_sim.reports.series import NANOSECOND, Series, SeriesBuilder
 from flex_robot_sim.ros import topics
@@ -102,7 +103,7 @@ def read_run(path: str | Path, namespace: str = '') -> RecordedRun:
         list(messages.tallies.values()),
         messages.namespace,
     )
-    run.arm = _arm(run, messages.description)
+    run.arm = _arm(run, messages.description, reader.facts.get(REDUCED_FILES))
     clock = _RunClock(joints['position'].times, joints['position'].stamps)
     run.arrival = (joints['position'].times - clock.first) * NANOSECOND
     states = {
@@ -357,7 +358,7 @@ def _parameters(metadata, namespace):
     return parameters_by_node
 
 
-def _arm(run, description):
+def _arm(run, description, hashes):
     """Return the model of the recorded arm, or None and add a note."""
     if not description:
         run.notes.append(
@@ -379,9 +380,11 @@ def _arm(run, description):
             if 'gravity' in run.metadata
             else settings.get('gravity') or GRAVITY
         )
+        robot, notes = read_recorded_text(description, hashes=hashes)
+        run.notes += notes
         return _with_recorded_payload(
             build_arm(
-                read_text(description),
+                robot,
                 run.metadata.get('coupling') or settings.get('coupling') or 'shortening',
                 gravity,
             ),
