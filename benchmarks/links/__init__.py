@@ -6,7 +6,7 @@ Links of any shape: closed forms, sums over nodes, Exudyn, and times.
 
 from benchmarks.limits import measure_rows, row_texts
 
-MODULES = ('node_sums', 'floating_frame')
+MODULES = ('tapers', 'statics', 'node_sums', 'floating_frame', 'speed')
 
 
 def measure(quick=False, modules=MODULES):
