@@ -62,6 +62,15 @@ def _loop(kind, **options):
     )
 
 
+def _free_tree(kind):
+    """Return the tree on a free base of 5 kg."""
+    builder = frs.ArmBuilder('free_tree')
+    builder.add_rigid('bus', mass=5.0, inertia=(0.1, 0.1, 0.1))
+    builder.add_rigid('arm', mass=1.0, centre=(0.2, 0, 0), inertia=(0.01, 0.01, 0.01))
+    builder.add_joint('anchor', parent='base', child='bus', type=kind)
+    return builder.add_joint('shoulder', parent='bus', child='arm', axis='y')
+
+
 KINDS: dict[str, Callable[[], frs.ArmBuilder]] = {
     'rigid body': _tree,
     'beam, assumed modes': lambda: _tree({}),
@@ -77,6 +86,7 @@ KINDS: dict[str, Callable[[], frs.ArmBuilder]] = {
     'dry friction': lambda: _tree(
         joint={'axis': 'y', 'coulomb_friction': 0.1, 'static_friction': 0.2}
     ),
+    'free base': lambda: _free_tree('floating'),
     'mimic joint': lambda: _tree().add_mimic('wrist', leader='shoulder', multiplier=-1.0),
     'row: closed loop': lambda: _loop('revolute', parent_axis='y', child_axis='y'),
     'row: compliance': lambda: _loop(

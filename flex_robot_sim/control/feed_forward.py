@@ -19,6 +19,7 @@ from flex_robot_sim.control.joint_springs import spring_efforts
 from flex_robot_sim.control.loop_feed_forward import LoopFeedForward
 from flex_robot_sim.dynamics.forward_dynamics import inverse_dynamics
 from flex_robot_sim.dynamics.stability import spring_matrices
+from flex_robot_sim.model.arguments import refuse_free_base
 from flex_robot_sim.model.arm_model import ArmModel, make_workspace
 
 SETTLED_TURN = 1e-10  # section rotation of a correction at which e has converged   [rad]
@@ -110,6 +111,7 @@ class FeedForward:
 
 def make_feed_forward(arm: ArmModel, kind: str) -> FeedForward | LoopFeedForward:
     """Return the feed-forward of an arm with or without passive joints; kind: see FeedForward."""
+    refuse_free_base(arm)
     if arm.closed_loops or not arm.actuated.all():
         return LoopFeedForward(arm, kind)
     return FeedForward(arm, kind)

@@ -67,7 +67,7 @@ def check_constraints(
     joints: Iterable[Joint],
 ) -> None:
     """Raise DescriptionError for a constraint without links, or between links that do not move."""
-    rigid = {joint.child: joint.parent for joint in joints if not joint.moves}
+    rigid = {joint.child: joint.parent for joint in joints if not (joint.moves or joint.is_base)}
     for constraint in constraints:
         ends = []
         for role, link, position in (

@@ -12,6 +12,7 @@ from flex_robot_sim.description.attribute_text import (
     expect_one_of,
     number,
 )
+from flex_robot_sim.description.joint_types import FREE_COMPONENTS
 from flex_robot_sim.description.urdf_elements import add_element, add_origin
 from flex_robot_sim.description.urdf_words import URDF
 from flex_robot_sim.description.values import MAX_VALUE
@@ -25,6 +26,7 @@ _LOWER_BOUNDS = {
 }
 _FRICTION = {'damping': 'viscous_friction', 'friction': 'coulomb_friction'}
 DEFAULT_AXIS = 'z'
+WITHOUT_MOTOR = ('fixed', *FREE_COMPONENTS)
 MULTI_DOF = FLEXIBILITY['joint'].attributes['type'].choices
 _IN_FLEXIBILITY = (
     'static_friction',
@@ -74,16 +76,16 @@ def joint_elements(
         if limits[word] is not None:  # in a URDF, one below zero means no limit
             number(owner, word, limits[word], URDF['limit'].attributes[word].unit, **bound)
     limit = attribute_texts(owner, URDF['limit'], limits)
-    if kind == 'fixed' and (flexible or dynamics or limit):
+    if kind in WITHOUT_MOTOR and (flexible or dynamics or limit):
         raise SettingError(
-            f'{owner} is fixed: leave out its limits, friction and spring, or give another type'
+            f'{owner} is {kind}: leave out its limits, friction and spring, or give another type'
         )
     kind, limit = _limits(owner, kind, limit)
     joint = Element('joint', name=name, type=kind)
     add_origin(joint, xyz, attribute_text(owner, 'rpy', rpy, URDF['origin'].attributes['rpy']))
     add_element(joint, 'parent', link=parent)
     add_element(joint, 'child', link=child)
-    if kind != 'fixed':
+    if kind not in ('fixed', 'floating'):
         add_element(
             joint, 'axis', xyz=attribute_text(owner, 'axis', axis, URDF['axis'].attributes['xyz'])
         )
@@ -113,7 +115,7 @@ def _multi_dof_elements(names, pose, values, axis):
 
 def _limits(owner, kind, limits):
     """Return the type of a joint in URDF and its <limit>."""
-    if kind == 'fixed':
+    if kind in WITHOUT_MOTOR:
         return kind, {}
     has_range = 'lower' in limits, 'upper' in limits
     if any(has_range) and not all(has_range):

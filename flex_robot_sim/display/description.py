@@ -27,6 +27,7 @@ from flex_robot_sim.display.older_urdf import convert_to_version_1_0
 from flex_robot_sim.display.places import MOTIONS, axes_of_motions, places, station_point
 from flex_robot_sim.display.split_joints import split_joints
 from flex_robot_sim.display.visuals import read_visuals
+from flex_robot_sim.model.arguments import refuse_free_base
 from flex_robot_sim.model.arm_model import ArmModel
 
 MARK = 'display description of flex_robot_sim'
@@ -43,6 +44,7 @@ _NOTE = (
 
 def display_description(arm: ArmModel, keep_straight: bool = False) -> str:
     """Return its text; `keep_straight`: with the rigid visuals of flexible links."""
+    refuse_free_base(arm)
     document = Document(arm.description.source, arm.description.text.encode())
     root = document.root
     for element in [*root.findall('flexibility'), *root.findall('constraint')]:

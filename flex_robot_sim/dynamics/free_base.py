@@ -72,9 +72,16 @@ def set_rotation_of(x, y, z, w, R):
 @compiled
 def move_base_pose(arm, q, work):
     """Move the pose T0 of a free base by its coordinates, and set these to zero."""
-    pose, x = work.base_pose, work.y
     set_base_body(arm, q, work)
-    set_copy(work.origin[0], pose[:3])
+    begin_at_base_body(arm, q, work)
+
+
+@compiled
+def begin_at_base_body(arm, q, work):
+    """Do the same where body 0 has its pose at q already; its position may be corrected."""
+    pose, x = work.base_pose, work.y
+    for r in range(3):
+        pose[r] = work.origin[0, r]
     set_base_screw(arm, q, x)
     i, j, k, w = turned_quaternion(pose, 0.5 * x[0], 0.5 * x[1], 0.5 * x[2])
     scale = 1.0 / sqrt(i * i + j * j + k * k + w * w)

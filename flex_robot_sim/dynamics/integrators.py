@@ -34,7 +34,11 @@ from flex_robot_sim.dynamics.coupled_damping import apply_coupled_damping
 from flex_robot_sim.dynamics.energy import set_energies, set_energies_of_motion
 from flex_robot_sim.dynamics.factor_reuse import refine_dynamics, solve_dynamics
 from flex_robot_sim.dynamics.forces import add_powers, store_joint_forces
-from flex_robot_sim.dynamics.free_base import move_base_pose, set_coordinate_rates
+from flex_robot_sim.dynamics.free_base import (
+    begin_at_base_body,
+    move_base_pose,
+    set_coordinate_rates,
+)
 from flex_robot_sim.dynamics.loads import set_loads
 from flex_robot_sim.dynamics.maxwell_slip import copy_slip, slip_until_end
 from flex_robot_sim.dynamics.momentum import meet_momentum, set_impulse, set_total_momentum
@@ -333,7 +337,7 @@ def midpoint_step(arm, loads, settings, state, step, watch, work):
             if is_free:  # the motion with the momentum is not scaled                        (T112)
                 for b in range(arm.base.shape[0]):
                     qd[arm.base[b, 0]] += (1.0 - scale) * work.base_force[b]
-                move_base_pose(arm, q, work)
+                begin_at_base_body(arm, q, work)
             if has_memory:
                 copy_slip(work.slip_end, work.slip)
         if remaining < MIN_SUBSTEP_RATIO * h:

@@ -250,7 +250,7 @@ def meet_momentum(arm, h, q, qd, work):
     """
     Give the base the momentum that loads and gravity make of the stored one; store it (T112).
 
-    The centre of mass moves as the momentum demands.
+    The origin of body 0 moves so that the centre of mass follows the momentum.
 
     :param h: step [s]; q: coordinates at its end, (n,), with twists and poses of the bodies in
         `work`; qd: their rates, changed in place.
@@ -323,6 +323,6 @@ def meet_momentum(arm, h, q, qd, work):
             stored[6 + r] -= along * R[r, 2]
     potential = 0.0
     for r in range(3):
-        work.base_pose[r] += g[r]
+        work.origin[0, r] += g[r]
         potential += mass * arm.base_acceleration[3 + r] * g[r]
     return kinetic_due - kinetic_old + potential, max(work.energy[0] - kinetic_old, 0.0)

@@ -111,9 +111,9 @@ class ArmBuilder(LinkBuilder, SensorBuilder, ConstraintBuilder):
 
         :param name: of the joint.
         :param parent, child: names of links of this arm.
-        :param type: 'revolute', 'prismatic', 'continuous' or 'fixed'; or 'universal' about the
-            axes x and y of the joint frame, or 'spherical' about x, y and z, with the coordinates
-            `<name>_x`, `<name>_y` and `<name>_z`.
+        :param type: 'revolute', 'prismatic', 'continuous' or 'fixed'; 'universal' about the axes x
+            and y of the joint frame, or 'spherical' about x, y and z, with the coordinates
+            `<name>_x`, `<name>_y` and `<name>_z`; at the base 'floating' or 'planar'.
         :param axis: direction of the motion in the joint frame: 'x', '-y', ... or (3,).
         :param xyz, rpy: pose of the joint in the frame of the parent, (3,) [m] and (3,) [rad];
             default of xyz: the end of a flexible parent, the origin of a rigid one.

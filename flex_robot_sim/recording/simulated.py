@@ -12,6 +12,7 @@ import numpy as np
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.analysis.imu_kinematics import imu_mounts
 from flex_robot_sim.display.description import undeformed_tip
+from flex_robot_sim.model.arguments import refuse_free_base
 from flex_robot_sim.model.described_text import described_text, reduced_files
 from flex_robot_sim.recording.mcap_file import RecordingWriter
 from flex_robot_sim.recording.messages import SECOND, TEXTS, imu, joint_state, pose, text, wrench
@@ -34,6 +35,7 @@ class SimulationRecording:
 
     def __init__(self, path: str | Path, arm: ArmModel, is_settled: bool = False) -> None:
         """Begin the file, or raise UsageError; `is_settled`: efforts are means, see `settle`."""
+        refuse_free_base(arm)
         description = described_text(arm)
         self._writer = RecordingWriter(
             path,

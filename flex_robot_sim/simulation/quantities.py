@@ -27,6 +27,10 @@ UNITS = {
     'mean_effort': 'N m, N',
     'deflection': 'm, rad',
     'curvature': '1/m',
+    'base_pose': 'm, -',
+    'base_twist': 'rad/s, m/s',
+    'momentum': 'N m s, N s',
+    'centre_of_mass': 'm',
     'energy': 'J',
     'pose': 'm',
     'twist': 'rad/s, m/s',
@@ -41,6 +45,12 @@ COMPONENTS = {  # names along the last axes of a quantity
     'wrench': (*(f'moment_{axis}' for axis in AXES), *(f'force_{axis}' for axis in AXES)),
 }
 COMPONENTS['twist_rate'] = COMPONENTS['twist']
+OF_WHOLE_ARM = {
+    'base_pose': (*AXES, *(f'quaternion_{axis}' for axis in (*AXES, 'w'))),
+    'base_twist': COMPONENTS['twist'],
+    'momentum': COMPONENTS['twist'],
+    'centre_of_mass': AXES,
+}
 
 
 def quantities_of(record: Any) -> dict[str, Quantity]:
@@ -80,6 +90,8 @@ def labels_of(arm: ArmModel, name: str, shape: tuple[int, ...], part: str = '') 
         return [f'{coordinate}/{kind}' for coordinate in arm.coordinate_names]
     if kind in ('motor_position', 'motor_velocity'):
         return [f'{joint}/{kind.replace("_", "/")}' for joint in arm.joint_names]
+    if kind in OF_WHOLE_ARM:
+        return [f'{kind}/{one}' for one in OF_WHOLE_ARM[kind]]
     if kind in UNITS and shape == (len(arm.joint_names),) and kind not in COMPONENTS:
         return [f'{joint}/{kind}' for joint in arm.joint_names]
     if kind in COMPONENTS:

@@ -145,8 +145,8 @@ def rollout(
         positions, velocities and accelerations; a pair of times (k,) and positions (k, joints); a
         Trajectory, Motion or Plan. Its times count from the start of the rollout.
     :param record: names such as 'q', 'v', 'position', 'velocity', 'effort', 'applied_effort',
-        'deflection', 'curvature', 'energy', 'pose:LINK', 'twist:LINK', 'wrench:JOINT', functions
-        of the simulation, or a mapping from names to these.
+        'deflection', 'curvature', 'energy', 'momentum', 'base_pose', 'pose:LINK', 'twist:LINK',
+        'wrench:JOINT', functions of the simulation, or a mapping from names to these.
     :param period: between two calls of the controller [s]; default: one time step.
     :param delay: from a call of the controller to the resulting effort [s].
     :param record_period: between two samples [s]; default: `period`. The end is a sample, too.

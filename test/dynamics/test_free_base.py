@@ -11,7 +11,10 @@ from random_arms import random_robot, random_state
 from scipy.spatial.transform import Rotation
 
 import flex_robot_sim as frs
+from flex_robot_sim.control.feed_forward import make_feed_forward
+from flex_robot_sim.display.description import display_description
 from flex_robot_sim.dynamics.mass_matrix import mass_matrix
+from flex_robot_sim.simulation.quantities import labels_of
 from flex_robot_sim.util.exceptions import SettingError
 
 ORDER = {'floating': (3, 4, 5, 0, 1, 2), 'planar': (1, 2, 0)}  # of Pinocchio's rates, among ours
@@ -133,6 +136,16 @@ def test_motors_of_a_space_arm_at_rest_exchange_no_momentum():
     np.testing.assert_allclose(sim.centre_of_mass, centre, rtol=0, atol=1e-13)
 
 
+def test_a_prescribed_drive_exchanges_no_momentum_but_the_error_of_its_steps():
+    arm = arm_of(SPACE_ARM, gravity=(0.0, 0.0, 0.0))
+    sim = frs.Simulation(arm)
+    sim.prescribe('shoulder', lambda t: (1.0 - np.cos(t), np.sin(t)))
+    sim.step(300)
+    assert sim.velocity[0] > 0.2 and abs(sim.base_twist).max() > 1e-3
+    # each step puts the drive on its motion, which changes its rate by (h omega)^2 or less
+    assert abs(sim.momentum()).max() <= 1e-6 * sim.velocity[0]
+
+
 def test_loads_and_gravity_change_momentum_as_newton_says():
     arm = arm_of(SPACE_ARM, gravity=(1.0, 0.5, -9.81))
     sim = tumbling(arm)
@@ -147,6 +160,25 @@ def test_loads_and_gravity_change_momentum_as_newton_says():
     np.testing.assert_allclose(sim.centre_of_mass - centre, travel, rtol=1e-11)
     energy = sim.energy()
     assert abs(energy.balance) <= 1e-11 * (abs(energy.gravity) + energy.kinetic)
+
+
+def test_an_arm_from_code_has_a_free_base():
+    builder = frs.ArmBuilder('platform').add_rigid('bus', mass=2.0, inertia=(1.0, 1.0, 1.0))
+    builder.add_joint('anchor', parent='base', child='bus', type='planar', axis='y')
+    sim = frs.Simulation(builder.build(gravity=(1.0, 0.0, -9.81)))
+    log = sim.record('base_pose', 'momentum', 'centre_of_mass', 'base_twist')
+    sim.step(100)
+    # free fall in the plane of x and z
+    np.testing.assert_allclose(sim.base_pose[:3], [0.005, 0.0, -0.04905], atol=1e-15)
+    np.testing.assert_allclose(log.base_pose[-1], sim.base_pose)
+    assert labels_of(sim.arm, 'base_pose', (7,))[-1] == 'base_pose/quaternion_w'
+    builder.add_rigid('other', mass=1.0)
+    with pytest.raises(SettingError) as caught:
+        builder.add_joint('other', parent='bus', child='other', type='floating', effort=1.0)
+    assert str(caught.value) == (
+        'joint "other" is floating: leave out its limits, friction and spring, or give another '
+        'type'
+    )
 
 
 TOP = """<robot name="top"><link name="world"/><link name="top">
@@ -294,6 +326,8 @@ def test_a_fixed_base_has_no_pose_to_set():
         lambda arm: frs.modes(arm, np.zeros(2)),
         lambda arm: frs.control.design_servo(arm),
         lambda arm: frs.feedback.Lqr(arm, np.zeros(2)),
+        lambda arm: make_feed_forward(arm, 'sag'),
+        lambda arm: display_description(arm),
         lambda arm: frs.Batch(arm, 2),
         lambda arm: frs.derivatives(arm, np.zeros(arm.nq), np.zeros(arm.nv), np.zeros(2)),
         lambda arm: frs.inverse_kinematics(arm, np.eye(4)),
