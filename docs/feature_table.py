@@ -6,7 +6,9 @@ and test/project/test_feature_table.py compares it with the page.
 """
 
 import re
+import tempfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,10 +19,15 @@ from flex_robot_sim.control.feed_forward import make_feed_forward
 from flex_robot_sim.control.joint_controller import JointController
 from flex_robot_sim.display.description import display_description
 from flex_robot_sim.environments.episodes import Episodes
+from flex_robot_sim.reduction.elasticity import Material, Mesh, with_edge_nodes
+from flex_robot_sim.reduction.reduce_mesh import reduce_mesh
+from flex_robot_sim.reduction.reduced_file import write_reduced
+from flex_robot_sim.reduction.supports import Interface
 from flex_robot_sim.util.exceptions import FlexRobotSimError
 
 PAGE = Path(__file__).with_name('architecture.md')
 MARK = re.compile(r'(<!-- features -->\n).*?(<!-- end of features -->)', re.DOTALL)
+FOLDER = tempfile.TemporaryDirectory()  # of the file of a reduced link, until the end
 SECTION = frs.Rectangle(0.02, 0.02)
 
 
@@ -71,11 +78,46 @@ def _free_tree(kind):
     return builder.add_joint('shoulder', parent='bus', child='arm', axis='y')
 
 
+def _reduced():
+    """Return an arm of two links, a bar of finite elements and a rigid tool."""
+    file = Path(FOLDER.name) / 'arm.npz'
+    write_reduced(file, _bar())
+    builder = frs.ArmBuilder('tree').add_reduced('arm', file=file, modes=8)
+    builder.add_rigid('tool', mass=0.2, centre=(0.1, 0, 0), inertia=(1e-3, 1e-3, 1e-3))
+    builder.add_joint('shoulder', parent='base', child='arm', axis='y')
+    return builder.add_joint('wrist', parent='arm', child='tool', axis='y')
+
+
+def _file(arm):
+    """Return the path of a URDF of the arm, which may name a file of a reduced link."""
+    path = Path(FOLDER.name) / 'arm.urdf'
+    path.write_text(arm.description.text, 'utf-8')
+    return path
+
+
+def _bar():
+    """Return a reduced steel bar of 0.4 m: two tetrahedra across, eight along."""
+    x, y, z = (np.linspace(*ends) for ends in ((0, 0.4, 9), (-0.01, 0.01, 2), (-0.01, 0.01, 2)))
+    nodes = np.stack(np.meshgrid(x, y, z, indexing='ij'), -1).reshape(-1, 3)
+    cube = np.array(
+        [[0, 4, 6, 7], [0, 6, 2, 7], [0, 2, 3, 7], [0, 3, 1, 7], [0, 1, 5, 7], [0, 5, 4, 7]]
+    )
+    corners = np.concatenate([cube + 4 * k for k in range(len(x) - 1)])
+    mesh = Mesh(*with_edge_nodes(nodes, corners))
+    ends = (np.flatnonzero(np.abs(mesh.nodes[:, 0] - at) < 1e-9) for at in (0.0, 0.4))
+    interfaces = [
+        Interface(name, np.array([at, 0.0, 0.0]), rows)
+        for name, at, rows in zip(('shoulder', 'wrist'), (0.0, 0.4), ends)
+    ]
+    return replace(reduce_mesh(mesh, Material(2.1e11, 0.3, 7850.0), interfaces), link='arm')
+
+
 KINDS: dict[str, Callable[[], frs.ArmBuilder]] = {
     'rigid body': _tree,
     'beam, assumed modes': lambda: _tree({}),
     'beam, finite elements': lambda: _tree({'elements': 2}),
     'spatial beam': lambda: _tree({'twist_coupling': True}),
+    'reduced link': _reduced,
     'prismatic joint': lambda: _tree(
         joint={'type': 'prismatic', 'axis': 'y', 'lower': -1, 'upper': 1}
     ),
@@ -148,7 +190,7 @@ FEATURES: dict[str, Callable[[frs.ArmModel], object]] = {
     '`Lqr`': lambda arm: frs.feedback.Lqr(arm, _rates(arm)[0]),
     '`design_lqg`': lambda arm: frs.feedback.design_lqg(arm, _rates(arm)[0]),
     'display in rviz': display_description,
-    'Gymnasium environments': lambda arm: Episodes(arm.description.text, 'rest_to_rest', 1),
+    'Gymnasium environments': lambda arm: Episodes(_file(arm), 'rest_to_rest', 1),
 }
 
 
