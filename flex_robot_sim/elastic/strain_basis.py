@@ -4,7 +4,7 @@ Basis of shapes by strain: in each piece of a beam the strain of a shape is a Le
 A bending shape has a curvature kappa or a shear strain gamma, of which the turn theta of the
 section and the deflection w follow by integration from the clamped root:
 
-    theta(x) = integral of kappa,    w(x) = integral of theta + gamma                         (T75)
+    theta(x) = integral of kappa,    w(x) = integral of theta + gamma                         (T14)
 
 In torsion and stretch the displacement is the integral of the strain. A strain may jump where a
 section steps, while the displacement stays continuous without any condition on the coefficients.
