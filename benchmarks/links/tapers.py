@@ -135,7 +135,8 @@ def _timoshenko_roots():
 
 def _roots(function, start, step):
     """First roots of a function beyond `start`, by its changes of sign."""
-    found, low = [], mp.mpf(start)
+    found: list[mp.mpf] = []
+    low = mp.mpf(start)
     with mp.workdps(25):
         last = function(low)
         while len(found) < FREQUENCIES:

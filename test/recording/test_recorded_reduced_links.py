@@ -40,7 +40,8 @@ def test_a_recording_finds_its_file_in_the_package(package, tmp_path):
     run = read_run(tmp_path / 'run.mcap')
     assert not [note for note in run.notes if 'rigid' in note]
     assert run.arm.coordinate_names == sim.arm.coordinate_names
-    assert motion_of(run)['links']
+    motion = motion_of(run)
+    assert motion is not None and motion['links']
 
 
 def test_without_the_file_the_link_is_rigid_and_one_line_says_so(package, tmp_path):
@@ -50,7 +51,9 @@ def test_without_the_file_the_link_is_rigid_and_one_line_says_so(package, tmp_pa
     (note,) = (note for note in run.notes if 'rigid' in note)
     assert 'link "arm" is shown as a rigid one' in note and '\n' not in note
     assert 'the file "package://my_arm/arm.npz" of <reduced> is not found' in note
-    assert run.arm.coordinate_names == ('hinge',) and motion_of(run)['movers'] > 0
+    motion = motion_of(run)
+    assert run.arm.coordinate_names == ('hinge',)
+    assert motion is not None and motion['movers'] > 0
 
 
 def test_another_file_is_not_used(package, tmp_path):
