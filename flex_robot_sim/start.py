@@ -35,6 +35,7 @@ def main(leaves_folder: bool = False) -> int:
         _end_quietly(130, _signal.SIGINT)
     if leaves_folder and not getattr(sys.flags, 'safe_path', False):
         del sys.path[0]
+    _use_one_blas_thread()
     from importlib import import_module
 
     run = import_module('flex_robot_sim.cli').main
@@ -52,9 +53,7 @@ def main(leaves_folder: bool = False) -> int:
 def start_node(name: str) -> None:
     """Run a node of this package until a signal; the files in programs/ call this."""
     _end_quietly(0, _signal.SIGINT, _signal.SIGTERM)  # until ros/node_runner.py handles signals
-    # The matrices of an arm are small. Threads of OpenBLAS spin for a second after each use, on
-    # the processors that the loop needs.
-    os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
+    _use_one_blas_thread()
     from importlib import import_module
 
     executables = import_module('flex_robot_sim.system.processes').EXECUTABLES
@@ -69,6 +68,16 @@ def start_node(name: str) -> None:
     except ImportError as error:
         sys.exit(f'{name}: {no_ros_line(error)}')
     sys.exit(run(name, getattr(module, executables[name])))
+
+
+def _use_one_blas_thread():
+    """
+    Let OpenBLAS work in the calling thread, unless the user has chosen a number of threads.
+
+    The matrices of an arm are small. Threads of OpenBLAS spin for a second after each use, on the
+    processors that a loop needs. They make the reduction of a mesh slower, too.
+    """
+    os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
 
 
 def no_ros_line(error: ImportError) -> str:

@@ -1,7 +1,6 @@
 """`flexsim record`: record the messages of a running system."""
 
 import json
-import os
 from argparse import ArgumentParser, Namespace
 
 from flex_robot_sim.cli import common
@@ -52,7 +51,6 @@ def run(arguments: Namespace) -> int:
         common.remove_forced(arguments, arguments.output)
         refuse_recording(arguments.output)
     refuse_without_mcap()
-    os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
     prepare_network()
     try:
         from flex_robot_sim.nodes.recorder import RecorderNode
