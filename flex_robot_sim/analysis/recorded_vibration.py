@@ -73,7 +73,10 @@ def recorded_modes(rate: float, samples: np.ndarray) -> RecordedModes:
         else:
             found = _by_spectrum(spectrum)
     largest = max((resonance.size for resonance in found), default=1.0)
-    found = [resonance._replace(size=resonance.size / largest) for resonance in found]
+    found, harmonics = (
+        [resonance._replace(size=resonance.size / largest) for resonance in part]
+        for part in (found, harmonics)
+    )
     found.sort(key=lambda resonance: -resonance.size)
     found = found[:MAX_MODES]
     return RecordedModes(found, spectrum, begin, end, drift, unseen, (*harmonics,))

@@ -5,6 +5,7 @@ import numpy as np
 from flex_robot_sim.analysis.recorded_vibration import RecordedModes
 from flex_robot_sim.shaping.vibration_log import VibrationLog
 from flex_robot_sim.util.exceptions import UsageError
+from flex_robot_sim.util.summary import listed
 
 MIN_LEVELS = 16  # distinct values of a sensor
 MIN_RUN, MIN_RUNS = 3, 2  # equal samples at the end of the range, and times that they occur
@@ -45,10 +46,11 @@ def check_modes(path: str, log: VibrationLog, modes: RecordedModes) -> list[str]
             'the vibration, which widens the band of frequencies. Record in one pose with one '
             f'payload{remedy}'
         )
-    for harmonic in modes.harmonics:
+    if modes.harmonics:
+        frequencies = listed(f'{harmonic.frequency:.4g}' for harmonic in modes.harmonics)
         notes.append(
-            f'{path}: {harmonic.frequency:.4g} Hz is the second harmonic of '
-            f'{harmonic.frequency / 2:.4g} Hz, not a mode, and vanishes with it'
+            f'{path}: harmonics at {frequencies} Hz, twice the frequency of a mode, are no modes '
+            'and vanish with it'
         )
     return notes
 

@@ -52,8 +52,12 @@ def read_pose_log(
     recording = read_vibration(path, rate)
     log = samples_of(sensor_part(recording, joints, columns), columns, rate)
     modes = recorded_modes(log.rate, log.samples)
+    power = displacement_power(log.names)
+    counted = _counted(modes.resonances, power)
+    largest = max((mode.size / mode.frequency**power for mode in modes.resonances), default=0.0)
+    harmonics = [h for h in modes.harmonics if h.size / h.frequency**power >= MIN_SIZE * largest]
+    modes = modes._replace(harmonics=tuple(harmonics))
     notes = [*log.notes, *check_modes(str(path), log, modes)]
-    counted = _counted(modes.resonances, displacement_power(log.names))
     if not counted or counted[0].way == 'spectrum':
         raise UsageError(
             f'{path}: has no free vibration. Record a fast move or a push, and the arm at rest '
