@@ -10,7 +10,7 @@ import flex_robot_sim as frs
 from benchmarks.derivatives_time import CALLS as FORWARD_CALLS
 from benchmarks.derivatives_time import DERIVATIVE_CALLS
 from benchmarks.derivatives_time import calls_of as derivative_calls
-from benchmarks.step_time import CALLS
+from benchmarks.step_time import CALLS, flexible_chain
 from benchmarks.timing import holding_gains, in_turns
 
 LINKS = (1, 2, 5)
@@ -19,27 +19,13 @@ COORDINATES = 8  # of each link
 
 def curved_chain(links, count=COORDINATES):
     """Return the text of a robot of curved links, each on a hinge."""
-    parts, beams, before = ['<link name="base"/>'], [], 'base'
-    for i in range(links):
-        origin = '0 0 0' if i == 0 else '0.3 0.1 0.02'
-        axis = '0 0 1' if i % 2 else '0 1 0'
-        parts.append(
-            f'<link name="link_{i}"><inertial><origin xyz="0.15 0.06 0.01"/><mass value="0.3"/>'
-            '<inertia ixx="3e-4" iyy="0.00225" izz="0.0025" ixy="0" ixz="0" iyz="0"/>'
-            f'</inertial></link><joint name="joint_{i}" type="continuous">'
-            f'<parent link="{before}"/><child link="link_{i}"/>'
-            f'<origin xyz="{origin}"/><axis xyz="{axis}"/></joint>'
-        )
-        beams.append(
-            f'<link name="link_{i}" end="0.3 0.1 0.02">'
-            '<axis points="0 0 0  0.15 0.08 0  0.3 0.1 0.02"/>'
-            '<section EIy="20" EIz="30" GJ="10" EA="1e6"/>'
-            f'<modes count="{count}"/></link>'
-        )
-        before = f'link_{i}'
-    return (
-        f'<robot name="curved_chain">{"".join(parts)}'
-        f'<flexibility>{"".join(beams)}</flexibility></robot>'
+    return flexible_chain(
+        links,
+        '0.3 0.1 0.02',
+        '0.15 0.06 0.01',
+        'ixx="3e-4" iyy="0.00225" izz="0.0025"',
+        '<axis points="0 0 0  0.15 0.08 0  0.3 0.1 0.02"/>',
+        f'count="{count}"',
     )
 
 

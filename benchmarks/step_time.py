@@ -163,23 +163,28 @@ def links_64_over_8(rounds):
     return median_ratio(*times)
 
 
-def flexible_chain(links):
+def flexible_chain(
+    links,
+    end='0.3 0 0',
+    centre='0.15 0 0',
+    inertia='ixx="1e-5" iyy="0.00225" izz="0.00225"',
+    axis='',
+    modes='bending_y="2" bending_z="2" torsion="1"',
+):
     """Return the text of a robot of flexible links, each on a hinge, with 5 coordinates each."""
     parts, beams, before = ['<link name="base"/>'], [], 'base'
     for i in range(links):
-        origin = '0 0 0' if i == 0 else '0.3 0 0'
-        axis = '0 0 1' if i % 2 else '0 1 0'
         parts.append(
-            f'<link name="link_{i}"><inertial><origin xyz="0.15 0 0"/><mass value="0.3"/>'
-            '<inertia ixx="1e-5" iyy="0.00225" izz="0.00225" ixy="0" ixz="0" iyz="0"/>'
+            f'<link name="link_{i}"><inertial><origin xyz="{centre}"/><mass value="0.3"/>'
+            f'<inertia {inertia} ixy="0" ixz="0" iyz="0"/>'
             f'</inertial></link><joint name="joint_{i}" type="continuous">'
             f'<parent link="{before}"/><child link="link_{i}"/>'
-            f'<origin xyz="{origin}"/><axis xyz="{axis}"/></joint>'
+            f'<origin xyz="{end if i else "0 0 0"}"/>'
+            f'<axis xyz="{"0 0 1" if i % 2 else "0 1 0"}"/></joint>'
         )
         beams.append(
-            f'<link name="link_{i}" end="0.3 0 0">'
-            '<section EIy="20" EIz="30" GJ="10" EA="1e6"/>'
-            '<modes bending_y="2" bending_z="2" torsion="1"/></link>'
+            f'<link name="link_{i}" end="{end}">{axis}'
+            f'<section EIy="20" EIz="30" GJ="10" EA="1e6"/><modes {modes}/></link>'
         )
         before = f'link_{i}'
     return (
