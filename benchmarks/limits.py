@@ -46,4 +46,11 @@ def row_texts(rows):
     for words, row in rows.items():
         verdict = '' if row['holds'] else '; missed'
         unit = f' {row["unit"]}' if row['unit'] else ''
-        yield words, f'{row["error"]:.2g}{unit}, limit {row["limit"]:g}{verdict}'
+        yield words, f'{_figure(row)}{unit}, limit {row["limit"]:g}{verdict}'
+
+
+def _figure(row):
+    """Return the figure with two digits, or with three where two look like the limit."""
+    text = f'{row["error"]:.2g}'
+    agrees = (float(text) <= row['limit']) == row['holds']
+    return text if agrees else f'{row["error"]:.3g}'

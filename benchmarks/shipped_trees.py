@@ -1,4 +1,4 @@
-"""The shipped robots without closed loops: controllers, gains and modes need a tree."""
+"""The shipped robots without closed loops."""
 
 import flex_robot_sim as frs
 
