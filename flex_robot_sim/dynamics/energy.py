@@ -8,8 +8,8 @@ inertia of the modes. Equation numbers are those of docs/theory.md.
 from flex_robot_sim.dynamics.constraints.compliance import compliance_energy
 from flex_robot_sim.dynamics.elastic_inertia import elastic_energy
 from flex_robot_sim.dynamics.forces import spring_energy
+from flex_robot_sim.dynamics.joint_laws.maxwell_slip import slip_energy
 from flex_robot_sim.dynamics.kinematics import set_base_poses, set_motion
-from flex_robot_sim.dynamics.maxwell_slip import slip_energy
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.model.body_kinds import COMMON_BEAM, COMMON_SHAPES, ELASTIC
 

@@ -4,21 +4,21 @@ Generalised forces of springs, dampers, friction, stops and motors.
 Every force comes with its slope, so that a step can be implicit in it. The implicit scheme solves
 for the acceleration over a step h with M + h/2 D + h^2/4 K instead of M (T40). With h = 0 the
 forces are those of this instant and the slopes have no effect. The laws along the coordinates of a
-joint are in joint_laws.py and model/friction.py.
+joint are in joint_laws/ and model/friction.py.
 """
 
 from math import inf
 
 from flex_robot_sim.dynamics.cubic_strain import add_cubic_force, cubic_energy
-from flex_robot_sim.dynamics.joint_laws import (
-    NO_CREEP,
-    end_weight,
-    motor_force,
-    smooth_force,
-    solve_joint_laws,
-    stop_force,
+from flex_robot_sim.dynamics.joint_laws.creep import NO_CREEP, end_weight
+from flex_robot_sim.dynamics.joint_laws.maxwell_slip import (
+    friction_elements,
+    gear_elements,
+    has_presliding,
 )
-from flex_robot_sim.dynamics.maxwell_slip import friction_elements, gear_elements, has_presliding
+from flex_robot_sim.dynamics.joint_laws.motor import motor_force
+from flex_robot_sim.dynamics.joint_laws.stops import stop_force
+from flex_robot_sim.dynamics.joint_laws.sum_of_laws import smooth_force, solve_joint_laws
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.model.body_kinds import ELASTIC
 from flex_robot_sim.model.damping import add_shared_damping_force, shared_damping_power

@@ -4,7 +4,7 @@ from flex_robot_sim.dynamics.constraints.instant import constrain_accelerations
 from flex_robot_sim.dynamics.factor_reuse import solve_dynamics
 from flex_robot_sim.dynamics.forces import store_joint_forces
 from flex_robot_sim.dynamics.forward_dynamics import implicit_dynamics
-from flex_robot_sim.dynamics.joint_laws import motor_force
+from flex_robot_sim.dynamics.joint_laws.motor import motor_force
 from flex_robot_sim.dynamics.loads import set_loads
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.spatial.screws import set_copy

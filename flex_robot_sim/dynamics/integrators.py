@@ -39,8 +39,8 @@ from flex_robot_sim.dynamics.free_base import (
     move_base_pose,
     set_coordinate_rates,
 )
+from flex_robot_sim.dynamics.joint_laws.maxwell_slip import copy_slip, slip_until_end
 from flex_robot_sim.dynamics.loads import set_loads
-from flex_robot_sim.dynamics.maxwell_slip import copy_slip, slip_until_end
 from flex_robot_sim.dynamics.momentum import meet_momentum, set_impulse, set_total_momentum
 from flex_robot_sim.dynamics.monitors import count_events, note_coarseness, note_validity
 from flex_robot_sim.jit.compiled import compiled

@@ -2,7 +2,7 @@
 Maxwell-slip elements of gears and of friction: their tables, from the numbers of a joint.
 
 A joint has two rows, GEAR and FRICTION, of ELEMENTS elements in parallel. An element is a spring
-that slips at a largest deflection; dynamics/maxwell_slip.py has the law.
+that slips at a largest deflection; dynamics/joint_laws/maxwell_slip.py has the law.
 """
 
 from __future__ import annotations

@@ -4,15 +4,10 @@ import numpy as np
 import pytest
 from reference import along
 
-from flex_robot_sim.dynamics.joint_laws import (
-    NO_CREEP,
-    creep_force,
-    end_weight,
-    motor_force,
-    smooth_force,
-    solve_joint_laws,
-    stop_force,
-)
+from flex_robot_sim.dynamics.joint_laws.creep import NO_CREEP, creep_force, end_weight
+from flex_robot_sim.dynamics.joint_laws.motor import motor_force
+from flex_robot_sim.dynamics.joint_laws.stops import stop_force
+from flex_robot_sim.dynamics.joint_laws.sum_of_laws import smooth_force, solve_joint_laws
 
 STOP = {'k': 800.0, 'd': 30.0, 'depth': 1e-3}
 

@@ -7,7 +7,7 @@ import pytest
 from public_robots import public_robot
 
 import flex_robot_sim as frs
-from flex_robot_sim.dynamics.maxwell_slip import slip_force, slip_loss
+from flex_robot_sim.dynamics.joint_laws.maxwell_slip import slip_force, slip_loss
 from flex_robot_sim.model.slip_elements import FRICTION, GEAR
 
 STIFFNESS, EFFORT, ROTOR, LINK = 2e3, 20.0, 0.2, 0.05

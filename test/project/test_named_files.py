@@ -81,8 +81,8 @@ def test_each_name_of_a_list_is_in_a_file_of_this_list(change):
 
 def test_a_file_that_does_not_exist_is_found():
     assert (
-        is_there('dynamics/joint_laws.py')
+        is_there('dynamics/joint_laws/stops.py')
         and is_there('docs/')
-        and not is_there('core/joint_laws.py')
+        and not is_there('core/joint_laws/stops.py')
         and not is_there('nowhere.py')
     )
