@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from flex_robot_sim.description.geometry import (
         Box,
         Capsule,
+        CompositeSection,
         Cylinder,
         Material,
         Rectangle,
@@ -105,6 +106,7 @@ _LATER = {
     'description.geometry': (
         'Box',
         'Capsule',
+        'CompositeSection',
         'Cylinder',
         'Material',
         'Rectangle',
@@ -136,6 +138,7 @@ __all__ = [
     'Batch',
     'Box',
     'Capsule',
+    'CompositeSection',
     'Cylinder',
     'DescriptionError',
     'Encoders',

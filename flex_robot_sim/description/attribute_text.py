@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from flex_robot_sim.description.values import MAX_VALUE, closest, violated_bound
+from flex_robot_sim.description.values import MATRIX_SYMMETRY, MAX_VALUE, closest, violated_bound
 from flex_robot_sim.description.words import REQUIRED, Attribute, Element
 from flex_robot_sim.util.exceptions import SettingError, shortened
 
@@ -136,6 +136,21 @@ def _pairs(owner, argument, value, attribute):
     return vector_text(array.ravel())
 
 
+def _matrix(owner, argument, value, attribute):
+    array = array_or_nan(value)
+    if array.shape not in ((6, 6), (21,)) or not (np.abs(array) <= MAX_VALUE).all():
+        raise unusable(
+            owner,
+            argument,
+            value,
+            'a matrix (6, 6) of finite numbers, or the 21 of its upper triangle, by rows '
+            f'[{attribute.unit}]',
+        )
+    if array.ndim == 2 and np.abs(array - array.T).max() > MATRIX_SYMMETRY * np.abs(array).max():
+        raise unusable(owner, argument, value, 'symmetric')
+    return vector_text(array.ravel())
+
+
 def _axis(owner, argument, value, _attribute):
     if isinstance(value, str):
         sign = -1.0 if value.startswith('-') else 1.0
@@ -205,6 +220,7 @@ _WRITERS: dict[str, Callable[[str, str, Any, Attribute], str]] = {
     'vector': _vector,
     'axis': _axis,
     'pairs': _pairs,
+    'matrix': _matrix,
     'count': _count,
     'modes': _count,
     'choice': _choice,

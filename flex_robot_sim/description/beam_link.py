@@ -17,10 +17,12 @@ from flex_robot_sim.description.attribute_text import (
     vector,
     vector_text,
 )
+from flex_robot_sim.description.composite_beam import composite_matrices
 from flex_robot_sim.description.elastic_link import beam_axes
 from flex_robot_sim.description.geometry import (
     MATERIALS,
     BeamSections,
+    CompositeSection,
     Material,
     Rectangle,
     Rod,
@@ -45,12 +47,18 @@ from flex_robot_sim.description.urdf_elements import (
 from flex_robot_sim.description.words import FLEXIBILITY
 from flex_robot_sim.elastic.axis_curve import AxisCurve
 from flex_robot_sim.elastic.section import Outline, Section
-from flex_robot_sim.elastic.section_matrices import matrices_of_section
+from flex_robot_sim.elastic.section_matrices import SectionMatrices, matrices_of_section
 from flex_robot_sim.elastic.section_profile import SectionProfile, slender_moments
 from flex_robot_sim.elastic.spatial_shapes import rigid_moments
 from flex_robot_sim.util.exceptions import SettingError
 
-_TAGS = {Rectangle: 'rectangle', Tube: 'tube', Rod: 'rod', SectionStiffness: 'section'}
+_TAGS = {
+    Rectangle: 'rectangle',
+    Tube: 'tube',
+    Rod: 'rod',
+    SectionStiffness: 'section',
+    CompositeSection: 'section',
+}
 
 
 def beam_link(
@@ -92,7 +100,7 @@ def beam_link(
         for at, one in stations
     ]
     for _, one in stations:
-        if not isinstance(one, SectionStiffness) and not (
+        if isinstance(one, (Rectangle, Tube, Rod)) and not (
             0 < min(one.outline) <= max(one.outline) < np.inf
         ):
             raise SettingError(
@@ -107,30 +115,40 @@ def beam_link(
     if points is not None:
         parts['axis'] = {'points': vector_text(points.ravel())}
     parts |= _discretisation(owner, counts) | damping_element(owner, damping)
-    beam = _mean_beam(owner, stations)
-    curve = None if points is None else AxisCurve(points, _root_y_axis(points, y_text))
+    twist = _twist(owner, stations)
+    is_composite = isinstance(section, CompositeSection)
+    curve = None
+    if points is not None or twist or is_composite:
+        points = np.array([np.zeros(3), tip]) if points is None else points
+        curve = AxisCurve(points, _root_y_axis(points, y_text))
+    attributes = {'name': name, 'end': vector_text(tip), 'y_axis': y_text}
+    if twist_coupling:
+        attributes['twist_coupling'] = 'on'
+    flexible = flexible_element('link', attributes, parts, sections)
+    if curve is not None and is_composite:
+        matrices = composite_matrices(owner, stations, twist, mass, section_inertia, curve.length)
+        return _spatial_link(name, curve, matrices), flexible
+    beam = _mean_beam(stations)
     arc = float(np.sqrt(tip @ tip)) if curve is None else curve.length
     weight, moments = _mass(owner, beam, constants, mass, section_inertia, arc)
-    is_spatial = curve is not None or twist_coupling
-    if not is_spatial and not moments[0] and counts['torsion'] != 0:
+    if curve is not None:
+        if isinstance(section, SectionStiffness) and section_inertia is None and section.EA:
+            y, z = (weight / arc * (EI or 0.0) / section.EA for EI in (section.EIy, section.EIz))
+            moments = np.array([y + z, y, z])  # as the reader has them
+        uniform = Section(weight / arc, moments, 1.0, 1.0, 1.0, 1.0)
+        matrices = matrices_of_section(uniform, beam.profile, twist)
+        return _spatial_link(name, curve, matrices), flexible
+    if not twist_coupling and not moments[0] and counts['torsion'] != 0:
         raise SettingError(
             f'section_inertia of {owner}: torsion needs a moment of inertia about '
             'the beam. Give three moments [kg m], or torsion=0'
         )
-    attributes = {'name': name, 'end': vector_text(tip), 'y_axis': y_text}
-    if twist_coupling:
-        attributes['twist_coupling'] = 'on'
-    return (
-        _link(name, tip, y_text, weight, moments, stations, beam.profile)
-        if curve is None
-        else _curved_link(name, curve, weight, moments, beam.profile),
-        flexible_element('link', attributes, parts, sections),
-    )
+    return _link(name, tip, y_text, weight, moments, stations, beam.profile), flexible
 
 
 def _stations(owner, section):
     """Return pairs (at, section); one pair with at None for a uniform beam."""
-    wanted = 'a Rectangle, a Tube, a Rod or a SectionStiffness'
+    wanted = 'a Rectangle, a Tube, a Rod, a SectionStiffness or a CompositeSection'
     if isinstance(section, tuple(_TAGS)):
         return [(None, section)]
     if isinstance(section, str) or not isinstance(section, Sequence) or not section:
@@ -146,7 +164,23 @@ def _stations(owner, section):
                 owner, 'section', pair, f'a pair (at, section), all of one kind: {wanted}'
             )
         number(owner, 'at', pair[0], '', at_least=0.0)
-    return [(float(at), one) for at, one in section]
+    stations = [(float(at), one) for at, one in section]
+    places = [at for at, _ in stations]
+    if places != sorted(places) or len(places) < 2 or places[0] != 0 or places[-1] != 1:
+        raise SettingError(f'section of {owner}: give its stations in order from at = 0 to at = 1')
+    return stations
+
+
+def _twist(owner, stations):
+    """Return pairs of the share of the length and the pretwist [rad]; () without pretwist."""
+    angles = [getattr(one, 'twist', None) for _, one in stations]
+    if all(angle is None for angle in angles):
+        return ()
+    if None in angles:
+        raise SettingError(f'twist of the section of {owner}: give it at every station [rad]')
+    if stations[0][0] is None:
+        return ((0.0, angles[0]), (1.0, angles[0]))
+    return tuple((at, angle) for (at, _), angle in zip(stations, angles))
 
 
 class _MeanBeam(NamedTuple):
@@ -156,23 +190,24 @@ class _MeanBeam(NamedTuple):
     profile: SectionProfile | None  # None: uniform
 
 
-def _mean_beam(owner, stations):
+def _mean_beam(stations):
     first = stations[0][1]
     is_solid = not isinstance(first, SectionStiffness)
     if stations[0][0] is None:
         return _MeanBeam(first.outline if is_solid else None, None)
-    places = [at for at, _ in stations]
-    if places != sorted(places) or len(places) < 2 or places[0] != 0 or places[-1] != 1:
-        raise SettingError(f'section of {owner}: give its stations in order from at = 0 to at = 1')
-    rows = [SectionStation(at, None) for at in places]
+    rows = [SectionStation(at, None) for at, _ in stations]
     if is_solid:
         shape = type(first)
         profile, mean = outline_profile(
-            lambda **size: shape(**size).outline, [one._asdict() for _, one in stations], rows
+            lambda **size: shape(**size).outline, [_sizes(one) for _, one in stations], rows
         )
         return _MeanBeam(mean, profile)
     mass = [1.0 if one.mass_per_length is None else one.mass_per_length for _, one in stations]
     return _MeanBeam(None, mass_profile(np.array(mass), rows))
+
+
+def _sizes(section):
+    return {name: size for name, size in section._asdict().items() if name != 'twist'}
 
 
 def _discretisation(owner, counts):
@@ -238,10 +273,11 @@ def _end(owner, length, end):
 
 def _material(owner, section, material):
     """Return the Material of a solid section; None for SectionStiffness."""
-    if isinstance(section, SectionStiffness):
+    if isinstance(section, (SectionStiffness, CompositeSection)):
         if material is not None:
             raise SettingError(
-                f'material of {owner}: SectionStiffness needs none. Leave it out, and give mass'
+                f'material of {owner}: {type(section).__name__} needs none. Leave it out, and '
+                'give mass'
             )
         return None
     if isinstance(material, Material):
@@ -299,13 +335,12 @@ def _link(name, end, y_axis, mass, moments, stations, profile):
     return link_element(name, parts)
 
 
-def _curved_link(name, curve, mass, moments, profile):
-    """Return the <link> of a curved beam with its inertial."""
-    section = Section(mass / curve.length, moments, 1.0, 1.0, 1.0, 1.0)
-    total, first, second = rigid_moments(curve, matrices_of_section(section, profile), 0.0)
+def _spatial_link(name: str, curve: AxisCurve, matrices: SectionMatrices) -> Element:
+    """Return the <link> of a spatial beam with its inertial."""
+    total, first, second = rigid_moments(curve, matrices, 0.0)
     central = second - np.outer(first, first) / total
     inertia = np.trace(central) * np.eye(3) - central
-    return link_element(name, [inertial_element(mass, first / total, np.zeros(3), inertia)])
+    return link_element(name, [inertial_element(total, first / total, np.zeros(3), inertia)])
 
 
 def _visual_of(section, end, length, axes):

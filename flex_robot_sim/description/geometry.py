@@ -9,6 +9,7 @@ from math import pi
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from flex_robot_sim.elastic.section import Outline, rectangle, rod, tube
 from flex_robot_sim.elastic.section_profile import SectionProfile, slender_moments
@@ -129,6 +130,7 @@ class Rectangle(NamedTuple):
 
     width: float  # along the y axis of the section   [m]
     height: float  # along its z axis                  [m]
+    twist: float | None = None  # pretwist about the axis of the beam  [rad]
 
     @property
     def outline(self) -> Outline:
@@ -206,6 +208,27 @@ class SectionStiffness(NamedTuple):
     kGAy: float | None = None  # shear along y; None: rigid      [N]
     kGAz: float | None = None  # shear along z                   [N]
     mass_per_length: float | None = None  # of a station, up to a common factor  [kg/m]
+    twist: float | None = None  # pretwist about the axis of the beam  [rad]
+
+
+class CompositeSection(NamedTuple):
+    """
+    Stiffness and mass matrices of the cross-section of a beam, as VABS and BeamDyn have them.
+
+    Rows are axial force, shear along y and z, torsion, bending about y and z; (6, 6), or the 21
+    numbers of the upper triangle, by rows.
+
+    Example::
+
+        stiffness = np.diag([1e7, 3e6, 3e6, 900.0, 1500.0, 1500.0])  # EA kGAy kGAz GJ EIy EIz
+        stiffness[3, 4] = stiffness[4, 3] = 200.0                    # bending twists the tube
+        builder = frs.ArmBuilder().add_beam(
+            'arm', length=0.5, section=frs.CompositeSection(stiffness), mass=0.4)
+    """
+
+    stiffness: ArrayLike  # [N, N m, N m2]
+    mass: ArrayLike | None = None  # per length; None: `mass` of the beam, evenly  [kg/m, kg, kg m]
+    twist: float | None = None  # pretwist about the axis of the beam  [rad]
 
 
 class Material(NamedTuple):
@@ -238,7 +261,10 @@ Shape: TypeAlias = Box | Cylinder | Sphere | Capsule
 SolidSection: TypeAlias = Rectangle | Tube | Rod
 # of a uniform beam, or pairs (share of the length, section)
 BeamSections: TypeAlias = (
-    SolidSection | SectionStiffness | Sequence[tuple[float, SolidSection | SectionStiffness]]
+    SolidSection
+    | SectionStiffness
+    | CompositeSection
+    | Sequence[tuple[float, SolidSection | SectionStiffness | CompositeSection]]
 )
 
 

@@ -12,15 +12,18 @@ from flex_robot_sim.description.section_stations import read_stations
 from flex_robot_sim.description.values import only, read_attributes, read_children
 from flex_robot_sim.description.words import FLEXIBILITY
 from flex_robot_sim.elastic.axis_curve import AxisCurve
-from flex_robot_sim.elastic.section_matrices import linear_matrices
+from flex_robot_sim.elastic.section_matrices import (
+    homogeneous_mass,
+    is_positive_definite,
+    linear_matrices,
+    mass_problem,
+)
 from flex_robot_sim.elastic.spatial_shapes import rigid_moments
 
 DEFAULT_COORDINATES = 8  # of a segment: six shapes under loads at the end, and two modes
 MAX_SEGMENTS = 100  # of a spatial beam
 MASS_TOLERANCE = 0.01  # mass of section matrices compared with the <inertial>          [-]
 INERTIA_TOLERANCE = 0.01  # centre and moments of the <inertial> compared with the beam [-]
-MIN_EIGENVALUE = 1e-12  # of a stiffness matrix scaled to a unit diagonal
-MASS_SYMMETRY = 1e-6  # of a mass matrix
 END_TOLERANCE = 1e-6  # of the last point of the axis, over its distance from the first [-]
 _DIRECTIONS = ('bending_y', 'bending_z', 'torsion', 'stretch', 'boundary')
 _DIAGONAL = ('EA', 'kGAy', 'kGAz', 'GJ', 'EIy', 'EIz')  # of a stiffness matrix
@@ -246,10 +249,7 @@ def _read_stiffness(document, element, link, row):
             'Give stiffness at every station',
         )
     matrix = np.array(row['stiffness'])
-    scale = np.sqrt(np.maximum(np.diag(matrix), 0.0))
-    if not scale.min() > 0.0 or (
-        np.linalg.eigvalsh(matrix / np.outer(scale, scale))[0] < MIN_EIGENVALUE
-    ):
+    if not is_positive_definite(matrix):
         raise document.error(
             element,
             f'the stiffness matrix of a <section> of "{link}" is not positive definite',
@@ -260,29 +260,13 @@ def _read_stiffness(document, element, link, row):
 
 def _read_mass(document, element, link, row, stiffness, mass_per_length):
     if row['mass'] is None:
-        y, z = mass_per_length * np.diag(stiffness)[4:] / stiffness[0, 0]
-        return np.diag([mass_per_length] * 3 + [y + z, y, z])
+        return homogeneous_mass(mass_per_length, stiffness)
     matrix = np.array(row['mass'])
-    mass, first = matrix[0, 0], matrix[:3, 3:]
-    if (
-        not mass > 0.0
-        or np.abs(matrix[:3, :3] - mass * np.eye(3)).max() > MASS_SYMMETRY * mass
-        or np.abs(first + first.T).max() > MASS_SYMMETRY * np.abs(first).max()
-    ):
+    found = mass_problem(matrix)
+    if found is not None:
+        problem, remedy = found
         raise document.error(
-            element,
-            f'the mass matrix of a <section> of "{link}" is that of no rigid section',
-            'Give equal masses on its diagonal, first moments about the axis, and moments of '
-            'inertia, in the order of stiffness',
-        )
-    # about the centre of mass, whose moments may be small
-    moments = np.linalg.eigvalsh(matrix[3:, 3:] - first.T @ first / mass)
-    if moments[0] < -MASS_SYMMETRY * np.abs(matrix[3:, 3:]).max():
-        raise document.error(
-            element,
-            f'the mass matrix of a <section> of "{link}" is not positive definite: a moment of '
-            f'inertia about its centre of mass is {moments[0]:.3g} kg m',
-            'Check its order, signs and units',
+            element, f'the mass matrix of a <section> of "{link}" {problem}', remedy
         )
     return matrix
 

@@ -19,6 +19,9 @@ from flex_robot_sim.elastic.section import Section
 from flex_robot_sim.elastic.section_profile import NODES, SectionProfile
 from flex_robot_sim.util.read_only import make_read_only
 
+MIN_EIGENVALUE = 1e-12  # of a stiffness matrix scaled to a unit diagonal
+MASS_SYMMETRY = 1e-6  # of a mass matrix
+
 _UPPER = np.triu_indices(6)
 _COLUMNS = 2 * len(_UPPER[0]) + 1
 
@@ -171,3 +174,42 @@ def _interpolated_twist(twist, at):
         return np.zeros(len(at))
     places, angles = np.array(twist).T
     return np.interp(at, places, angles)
+
+
+def is_positive_definite(stiffness: np.ndarray) -> bool:
+    """Whether a stiffness matrix (6, 6) of a section is positive definite."""
+    scale = np.sqrt(np.maximum(np.diag(stiffness), 0.0))
+    return bool(
+        scale.min() > 0.0
+        and np.linalg.eigvalsh(stiffness / np.outer(scale, scale))[0] >= MIN_EIGENVALUE
+    )
+
+
+def mass_problem(mass: np.ndarray) -> tuple[str, str] | None:
+    """Return what is wrong with the mass matrix (6, 6) of a section, and a remedy; or None."""
+    total, first = mass[0, 0], mass[:3, 3:]
+    if (
+        not total > 0.0
+        or np.abs(mass[:3, :3] - total * np.eye(3)).max() > MASS_SYMMETRY * total
+        or np.abs(first + first.T).max() > MASS_SYMMETRY * np.abs(first).max()
+    ):
+        return (
+            'is that of no rigid section',
+            'Give equal masses on its diagonal, first moments about the axis, and moments of '
+            'inertia, in the order of stiffness',
+        )
+    # about the centre of mass, whose moments may be small
+    moments = np.linalg.eigvalsh(mass[3:, 3:] - first.T @ first / total)
+    if moments[0] < -MASS_SYMMETRY * np.abs(mass[3:, 3:]).max():
+        return (
+            'is not positive definite: a moment of inertia about its centre of mass is '
+            f'{moments[0]:.3g} kg m',
+            'Check its order, signs and units',
+        )
+    return None
+
+
+def homogeneous_mass(mass_per_length: float, stiffness: np.ndarray) -> np.ndarray:
+    """Return the mass matrix of a section whose mass is distributed as its axial stiffness."""
+    y, z = mass_per_length * np.diag(stiffness)[4:] / stiffness[0, 0]
+    return np.diag([mass_per_length] * 3 + [y + z, y, z])

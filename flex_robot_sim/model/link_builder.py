@@ -93,12 +93,14 @@ class LinkBuilder:
 
         :param name: of the link.
         :param section: Rectangle, Tube or Rod, with a material; or SectionStiffness, with a mass;
-            or pairs (at, section) from at = 0 to 1, shares of the length, linear in between.
+            or CompositeSection, of matrices; or pairs (at, section) from at = 0 to 1, shares of
+            the length, linear in between. With a twist, the beam is a spatial one, see `count`.
         :param material: 'aluminium', 'steel', 'titanium' with typical values, or a Material.
         :param length: along the x axis of the link [m]; or `end`: far end in any direction,
             in the link frame (3,) [m].
         :param y_axis: direction of the y axis of the section: 'x', 'y', 'z' or (3,).
-        :param mass: of the beam [kg]; default: by the density of the material.
+        :param mass: of the beam [kg]; default: by the density of the material, or by mass
+            matrices.
         :param section_inertia: moments of inertia per length about x, y, z of the beam,
             (3,) [kg m]; default: those of the solid section, 0 for SectionStiffness.
         :param bending_y, bending_z, torsion, stretch: number of assumed modes (default 2, 2,

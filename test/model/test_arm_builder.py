@@ -457,6 +457,12 @@ def test_calls_reach_all_words_of_flexibility(tmp_path):
         'curve', axis=curve, section=frs.Rod(0.01), material='steel', twist_coupling=True, count=6
     )
     builder.add_joint('to_curve', parent='beam_3', child='curve', type='fixed')
+    matrices = frs.CompositeSection(np.eye(6), mass=np.eye(6), twist=0.1)
+    builder.add_beam('composite', length=1, section=matrices)
+    builder.add_joint('to_composite', parent='beam_3', child='composite', type='fixed')
+    strip = [(0, frs.Rectangle(0.01, 0.02, twist=0)), (1, frs.Rectangle(0.01, 0.02, twist=1))]
+    builder.add_beam('strip', length=1, section=strip, material='steel')
+    builder.add_joint('to_strip', parent='beam_3', child='strip', type='fixed')
     write_reduced(tmp_path / 'arm.npz', reduced_bar())
     builder.add_reduced('arm', file=tmp_path / 'arm.npz', modes=8, stiffness_scale=1.1)
     gauge = {'at': (0.3, -0.015, 0), 'along': 'x', 'distance': 0.015}
@@ -469,9 +475,6 @@ def test_calls_reach_all_words_of_flexibility(tmp_path):
     known = {tag: set(row.attributes) for tag, row in FLEXIBILITY.items()}
     # mimic joints move
     assert known.pop('flexibility') == {'mimic'} and not written.pop('flexibility')
-    # section matrices and pretwist are only in URDFs
-    for tag, words in (('section', {'stiffness', 'mass', 'twist'}), ('rectangle', {'twist'})):
-        known[tag] -= words
     assert written == known
 
 
