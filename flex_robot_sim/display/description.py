@@ -11,6 +11,8 @@ because `bending_markers` draws the deflected link. Small parts, such as a motor
 flange, stay if they are at the root or at a child joint, and move with it. Meshes cannot be
 classified and are removed.
 
+A free base rides on six virtual joints, too (free_base_joints.py).
+
 A robot without any visual gets a stick figure.
 
 Each flexible link also gets the fixed frame LINK/undeformed_tip, the reference of its tip
@@ -23,11 +25,11 @@ import numpy as np
 from flex_robot_sim.description import read_recorded_text
 from flex_robot_sim.description.document import Document
 from flex_robot_sim.description.orientation import roll_pitch_yaw
+from flex_robot_sim.display.free_base_joints import add_base_joints
 from flex_robot_sim.display.older_urdf import convert_to_version_1_0
 from flex_robot_sim.display.places import MOTIONS, axes_of_motions, places, station_point
 from flex_robot_sim.display.split_joints import split_joints
 from flex_robot_sim.display.visuals import read_visuals
-from flex_robot_sim.model.arguments import refuse_free_base
 from flex_robot_sim.model.arm_model import ArmModel
 
 MARK = 'display description of flex_robot_sim'
@@ -44,12 +46,12 @@ _NOTE = (
 
 def display_description(arm: ArmModel, keep_straight: bool = False) -> str:
     """Return its text; `keep_straight`: with the rigid visuals of flexible links."""
-    refuse_free_base(arm)
     document = Document(arm.description.source, arm.description.text.encode())
     root = document.root
     for element in [*root.findall('flexibility'), *root.findall('constraint')]:
         root.remove(element)
     split_joints(root, arm.description)
+    add_base_joints(root, arm.description)
     joints, links = _by_name(root, 'joint'), _by_name(root, 'link')
     _move_joints(joints, arm)
     if root.find('link/visual') is None:

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from flex_robot_sim.display.free_base_joints import base_joint_positions, joint_names
 from flex_robot_sim.display.places import places
 from flex_robot_sim.display.posture import Posture
 from flex_robot_sim.model.arm_model import ArmModel
@@ -12,17 +13,21 @@ class DisplayJoints:
     Names and positions of all joints of the display description of an arm.
 
     They are the joints of the arm on the link side, the held mimic joints, so that no program
-    moves them, and six virtual joints per Place.
+    moves them, and six virtual joints per free base and per Place.
     """
 
     def __init__(self, arm: ArmModel) -> None:
         frames = places(arm)
         held = [
-            joint for joint in arm.description.joints if joint.kind != 'fixed' and not joint.moves
+            joint
+            for joint in arm.description.joints
+            if joint.kind != 'fixed' and not joint.moves and not joint.is_base
         ]
+        base_joints = joint_names(arm.description)
         self.names = (
             *arm.joint_names,
             *(joint.name for joint in held),
+            *base_joints,
             *(name for place in frames for name in place.joint_names),
         )
         self._joint_count = len(arm.joint_names)
@@ -31,6 +36,12 @@ class DisplayJoints:
             j.held_at for j in held
         ]
         self._posture = Posture(arm)
+        first = self._joint_count + len(held)
+        self._base_rows = slice(first, first + len(base_joints))
+        if arm.description.free_joint is not None:
+            self._base_link = arm.frames[arm.description.free_joint.child]
+            self._posture.take(np.zeros(arm.size))
+            self._start_R, self._start_p = self._posture.frame(self._base_link)
         self._station = np.array([place.station for place in frames], int)
         poses = [_undeformed(arm, place) for place in frames]
         self._home_R = np.array([R for R, _ in poses]).reshape(-1, 3, 3)
@@ -47,6 +58,10 @@ class DisplayJoints:
         q = self._posture.take(coordinates)
         positions = self._positions.copy()
         positions[: self._joint_count] = q[: self._joint_count]
+        if self._base_rows.stop > self._base_rows.start:
+            R, p = self._posture.frame(self._base_link)
+            turn, move = self._start_R.T @ R, self._start_R.T @ (p - self._start_p)
+            positions[self._base_rows] = base_joint_positions(turn, move)
         if self._station.size:
             R, p = self._stations()
             virtual = positions[-6 * self._station.size :].reshape(-1, 6)

@@ -4,7 +4,7 @@ import numpy as np
 
 from flex_robot_sim.dynamics.forward_dynamics import set_bodies
 from flex_robot_sim.dynamics.kinematics import set_base_poses
-from flex_robot_sim.model.arguments import checked, refuse_free_base
+from flex_robot_sim.model.arguments import checked
 from flex_robot_sim.model.arm_model import ArmModel, Frame, make_workspace
 
 
@@ -12,7 +12,6 @@ class Posture:
     """Forward kinematics of an arm with a separate workspace, for use parallel to a simulation."""
 
     def __init__(self, arm: ArmModel) -> None:
-        refuse_free_base(arm)
         self._names, self._arrays = arm.coordinate_names, arm.arrays
         self._work, self._rates = make_workspace(arm.arrays), np.zeros(arm.size)
         self.base_R, self.base_p = self._work.base_R, self._work.base_p  # of bodies

@@ -17,6 +17,9 @@ from flex_robot_sim.util.exceptions import SettingError
 
 PLANE_TOLERANCE = 1e-6  # of a pose or twist in the plane of a planar joint            [rad, m]
 QUATERNION_TOLERANCE = 1e-2  # of its length
+# of half the turn from the pose at the start: at half a turn, coordinates are infinite; pose and
+# coordinates then agree within 1e-7 rad, and 1e-7 of the way
+MIN_COSINE = 1e-8
 
 
 def base_axes(joint: Joint) -> np.ndarray:
@@ -77,6 +80,17 @@ def body_pose(arm: ArmModel, pose: ArrayLike | None) -> np.ndarray:
                 f'base_pose is outside the plane of the joint "{joint.name}": give a pose in it'
             )
     return np.concatenate([values[:3], quaternion(turn)])
+
+
+def base_coordinates(arm: ArmModel, base_pose: np.ndarray) -> np.ndarray:
+    """Coordinates (b,) that move body 0 from its pose at the start to a pose (7,), see (T110)."""
+    start = home_pose(arm.arrays)
+    R = rotation(start[3:])
+    x, y, z, w = quaternion(R.T @ rotation(base_pose[3:]))
+    half_turn = np.array([x, y, z]) / np.copysign(max(abs(w), MIN_COSINE), w)
+    move = R.T @ (base_pose[:3] - start[:3])
+    screw = np.concatenate([2.0 * half_turn, move - np.cross(half_turn, move)])
+    return screw[arm.arrays.base[:, 1]]
 
 
 def link_twist(arm: ArmModel, v: np.ndarray) -> np.ndarray:

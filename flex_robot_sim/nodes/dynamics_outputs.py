@@ -6,6 +6,7 @@ period, so a timer of the node draws from a copy of the state.
 """
 
 from geometry_msgs.msg import WrenchStamped
+from nav_msgs.msg import Odometry
 from rclpy.node import Node
 from rosgraph_msgs.msg import Clock as ClockMessage
 
@@ -15,7 +16,7 @@ from flex_robot_sim.nodes.imu_outputs import publish_imus
 from flex_robot_sim.nodes.settings import OutputSettings
 from flex_robot_sim.realtime.loop import SimulationLoop
 from flex_robot_sim.ros import topics
-from flex_robot_sim.ros.conversions import SECOND, set_stamp, set_vector
+from flex_robot_sim.ros.conversions import SECOND, set_quaternion, set_stamp, set_vector
 from flex_robot_sim.ros.endpoints import advertise
 from flex_robot_sim.ros.topics import topic_words
 from flex_robot_sim.simulation.encoders import Encoders
@@ -35,6 +36,7 @@ class DynamicsOutputs:
         base = arm.description.links[0].name
         self._tool = arm.tool
         self._tool_pose = PosePublisher(node, topics.TOOL_POSE, base)
+        self._base = None if arm.description.free_joint is None else _Base(node, arm)
         self._wrenches = [
             *_joint_wrenches(node, arm, settings.wrench_joints),
             *_constraint_forces(node, arm),
@@ -88,6 +90,8 @@ class DynamicsOutputs:
         if self._tool_pose.has_subscribers():
             T = simulation.pose(self._tool)
             self._tool_pose.send(stamp, T[:3, 3], quaternion(T[:3, :3]))
+        if self._base is not None:
+            self._base.send(stamp, simulation)
         for wrench in self._wrenches:
             wrench.send(stamp, simulation)
 
@@ -126,6 +130,27 @@ def _constraint_forces(node, arm):
             lambda simulation, name=name: simulation.constraint_force(name),
             is_on_demand=True,
         )
+
+
+class _Base:
+    """Publisher of the pose and twist of a free base."""
+
+    def __init__(self, node, arm):
+        self._message, joint = Odometry(), arm.description.free_joint
+        self._message.header.frame_id, self._message.child_frame_id = joint.parent, joint.child
+        self._publisher = advertise(node, topics.BASE_ODOMETRY)
+
+    def send(self, stamp, simulation):
+        if not self._publisher.get_subscription_count():
+            return
+        pose, twist = self._message.pose.pose, self._message.twist.twist
+        base_pose, base_twist = simulation.base_pose, simulation.base_twist
+        set_stamp(self._message.header.stamp, stamp)
+        set_vector(pose.position, base_pose[:3])
+        set_quaternion(pose.orientation, base_pose[3:])
+        set_vector(twist.angular, base_twist[:3])
+        set_vector(twist.linear, base_twist[3:])
+        self._publisher.publish(self._message)
 
 
 class _Wrench:

@@ -13,8 +13,9 @@ import numpy as np
 from rclpy.node import Node
 
 from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.model.free_base import base_coordinates, body_pose
 from flex_robot_sim.ros import topics
-from flex_robot_sim.ros.conversions import LEVELS, vector_of
+from flex_robot_sim.ros.conversions import LEVELS, pose_of, vector_of
 from flex_robot_sim.ros.endpoints import subscribe
 from flex_robot_sim.ros.joint_motor_pairing import JointMotorPairing, NamedValues
 from flex_robot_sim.ros.polling_node import Stamps
@@ -49,6 +50,8 @@ class ViewInputs:
         self._listen(topics.MOTOR_STATES, self._on_motors)
         self._listen(topics.FLEX_STATES, self._on_flex)
         self._listen(topics.JOINT_STATES, self._on_joints)
+        if arm.has_free_base:
+            self._listen(topics.BASE_ODOMETRY, self._on_base)
         self._listen(topics.TARGET, self._on_target)
         self._listen(topics.TWIN_JOINT_STATES, self._on_twin)
         self._listen(topics.PUSH, self._on_push)
@@ -110,6 +113,10 @@ class ViewInputs:
         self._observed.flex_samples.append(
             (self._time(message), self._observed.coordinates.copy())
         )
+
+    def _on_base(self, _, message):
+        base = self._observed.coordinates[self._arm.base_q]
+        base[:] = base_coordinates(self._arm, body_pose(self._arm, pose_of(message.pose.pose)))
 
     def _on_target(self, now, message):
         self._observed.target[:] = self._target.read(message)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from flex_robot_sim.model.arguments import checked, refuse_free_base
+from flex_robot_sim.model.arguments import checked
 from flex_robot_sim.realtime.answered_steps import AnsweredSteps
 from flex_robot_sim.realtime.command_inbox import CommandInbox
 from flex_robot_sim.realtime.loop_output import Output
@@ -55,7 +55,6 @@ class SimulationLoop:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Prepare for `start` or `turn`; motors have `limits` (joints,) [N m, N]."""
-        refuse_free_base(simulation.arm)
         step = simulation.settings.time_step
         self.period = settings.period
         self._steps = round(settings.period / step)

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from flex_robot_sim.ros.cdr import encode
 from flex_robot_sim.ros.definitions import KNOWN_FIELDS, SEPARATOR, message_type, short_name
-from flex_robot_sim.ros.topics import IMU_KIND, JOINT_STATE, POSE, TEXT, WRENCH
+from flex_robot_sim.ros.topics import IMU_KIND, JOINT_STATE, ODOMETRY, POSE, TEXT, WRENCH
 
 SECOND = 1_000_000_000  # [ns]
 NO_ESTIMATE = -1.0  # first element of a covariance of data that a sensor does not have
@@ -28,11 +28,20 @@ _FIELDS = {
     ),
 }
 _HEADER = 'builtin_interfaces/Time', 'std_msgs/Header'
+_POSE = 'geometry_msgs/Point', 'geometry_msgs/Quaternion', 'geometry_msgs/Pose'
 _NESTED_TYPES = {
     JOINT_STATE: _HEADER,
     TEXT: (),
     IMU_KIND: (*_HEADER, 'geometry_msgs/Quaternion', 'geometry_msgs/Vector3'),
-    POSE: (*_HEADER, 'geometry_msgs/Point', 'geometry_msgs/Quaternion', 'geometry_msgs/Pose'),
+    POSE: (*_HEADER, *_POSE),
+    ODOMETRY: (
+        *_HEADER,
+        *_POSE,
+        'geometry_msgs/PoseWithCovariance',
+        'geometry_msgs/Vector3',
+        'geometry_msgs/Twist',
+        'geometry_msgs/TwistWithCovariance',
+    ),
     WRENCH: (*_HEADER, 'geometry_msgs/Vector3', 'geometry_msgs/Wrench'),
 }
 TEXTS = {
@@ -69,14 +78,26 @@ def joint_state(
 
 def pose(stamp: int, frame: str, position: np.ndarray, turn: np.ndarray) -> bytes:
     """Return the bytes of a PoseStamped in `frame`; stamp [ns], quaternion x y z w (4,)."""
+    return encode(_TYPES[POSE], {'header': _header(stamp, frame), 'pose': _pose(position, turn)})
+
+
+def odometry(
+    stamp: int, frames: tuple[str, str], base_pose: np.ndarray, base_twist: np.ndarray
+) -> bytes:
+    """
+    Return the bytes of an Odometry.
+
+    :param stamp: [ns]; frames: root link and base link.
+    :param base_pose: (7,), base_twist: (6,), as the properties of a Simulation.
+    """
+    angular, linear = (dict(zip('xyz', part)) for part in base_twist.reshape(2, 3).tolist())
     return encode(
-        _TYPES[POSE],
+        _TYPES[ODOMETRY],
         {
-            'header': _header(stamp, frame),
-            'pose': {
-                'position': dict(zip('xyz', position.tolist())),
-                'orientation': dict(zip('xyzw', turn.tolist())),
-            },
+            'header': _header(stamp, frames[0]),
+            'child_frame_id': frames[1],
+            'pose': {'pose': _pose(base_pose[:3], base_pose[3:])},
+            'twist': {'twist': {'linear': linear, 'angular': angular}},
         },
     )
 
@@ -120,6 +141,13 @@ def imu(
 def text(data: str) -> bytes:
     """Return the bytes of a String."""
     return encode(_TYPES[TEXT], {'data': data})
+
+
+def _pose(position: np.ndarray, turn: np.ndarray) -> dict[str, Any]:
+    return {
+        'position': dict(zip('xyz', position.tolist())),
+        'orientation': dict(zip('xyzw', turn.tolist())),
+    }
 
 
 def _header(stamp: int, frame: str) -> dict[str, Any]:

@@ -12,10 +12,18 @@ import numpy as np
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.analysis.imu_kinematics import imu_mounts
 from flex_robot_sim.display.description import undeformed_tip
-from flex_robot_sim.model.arguments import refuse_free_base
 from flex_robot_sim.model.described_text import described_text, reduced_files
 from flex_robot_sim.recording.mcap_file import RecordingWriter
-from flex_robot_sim.recording.messages import SECOND, TEXTS, imu, joint_state, pose, text, wrench
+from flex_robot_sim.recording.messages import (
+    SECOND,
+    TEXTS,
+    imu,
+    joint_state,
+    odometry,
+    pose,
+    text,
+    wrench,
+)
 from flex_robot_sim.ros import topics
 from flex_robot_sim.ros.state_rows import flex_rows, joint_rows
 from flex_robot_sim.ros.topics import Topic, topic_words
@@ -35,7 +43,6 @@ class SimulationRecording:
 
     def __init__(self, path: str | Path, arm: ArmModel, is_settled: bool = False) -> None:
         """Begin the file, or raise UsageError; `is_settled`: efforts are means, see `settle`."""
-        refuse_free_base(arm)
         description = described_text(arm)
         self._writer = RecordingWriter(
             path,
@@ -131,6 +138,15 @@ class SimulationRecording:
             force = simulation.constraint_force(name)
             self._queue(
                 topics.CONSTRAINT_FORCE.with_word(word), stamp, wrench(stamp, child, force)
+            )
+        if arm.description.free_joint is not None:
+            joint = arm.description.free_joint
+            self._queue(
+                topics.BASE_ODOMETRY,
+                stamp,
+                odometry(
+                    stamp, (joint.parent, joint.child), simulation.base_pose, simulation.base_twist
+                ),
             )
         T = simulation.pose(self._tool)
         self._queue(

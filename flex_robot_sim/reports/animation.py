@@ -54,6 +54,8 @@ def motion_of(run: RecordedRun) -> dict[str, Any] | None:
         axes.append(bending.axis)
         loads.append(np.minimum(bending.load, 1.0))
     size = reach(arm.description)
+    if arm.has_free_base:
+        size += float(np.linalg.norm(np.ptp(run.base.values[:, :3], axis=0)))
     length_unit = 1.5 * size / INT16_MAX
     poses = np.array(mover_poses).reshape(len(time), len(movers), 7)
     return {

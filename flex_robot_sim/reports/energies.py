@@ -4,9 +4,11 @@ import numpy as np
 
 from flex_robot_sim.dynamics.energy import set_energies
 from flex_robot_sim.model.arm_model import ArmModel, make_workspace
+from flex_robot_sim.model.free_base import base_coordinates, base_rates, body_pose
 from flex_robot_sim.recording.simulated import MEAN_EFFORTS
 from flex_robot_sim.reports.recorded_run import RecordedRun
 from flex_robot_sim.reports.series import Series
+from flex_robot_sim.util.exceptions import SettingError
 
 MAX_INSTANTS = 4000  # at which energies are computed
 COLUMNS = 'kinetic', 'strain', 'gravity', 'work', 'dissipated'
@@ -23,7 +25,7 @@ def coordinates(
     joints, motors = len(arm.joint_names), len(arm.motor_names)
     # flex_states have the coordinates of universal and spherical joints
     is_recorded = [name in run.position.names for name in arm.joint_names]
-    flex = [*(k for k in range(joints) if not is_recorded[k]), *range(joints + motors, arm.size)]
+    flex = [*(k for k in range(joints) if not is_recorded[k]), *range(arm.size)[arm.elastic_q]]
     parts = [
         ((run.position, run.velocity), [k for k in range(joints) if is_recorded[k]]),
         ((run.motor_position, run.motor_velocity), [*range(joints, joints + motors)]),
@@ -40,7 +42,32 @@ def coordinates(
             columns = [series.names.index(name) for name in names]
             history[:, rows] = series.at(time)[:, columns]
     q, qd = histories
+    if arm.has_free_base:
+        base = base_motion(run, arm, time)
+        if base is None:
+            return None
+        q[:, arm.base_q], qd[:, arm.base_q] = base
     return (q, qd) if np.isfinite(histories).all() else None
+
+
+def base_motion(
+    run: RecordedRun, arm: ArmModel, time: np.ndarray
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return coordinates and rates (k, b) of a free base at times [s]; None if not recorded."""
+    if len(run.base.time) < 2:
+        return None
+    poses, twists = run.base.values[:, :7].copy(), run.base.values[:, 7:]
+    # q and -q are the same turn; neighbours must be close for the interpolation
+    dots = np.einsum('ka,ka->k', poses[1:, 3:], poses[:-1, 3:])
+    poses[1:, 3:] *= np.cumprod(np.where(dots < 0.0, -1.0, 1.0))[:, None]
+    rows = run.base._replace(values=np.column_stack([poses, twists])).at(time)
+    rows[:, 3:7] /= np.linalg.norm(rows[:, 3:7], axis=1)[:, None]
+    try:
+        coordinates = [base_coordinates(arm, body_pose(arm, row[:7])) for row in rows]
+        rates = [base_rates(arm, row[7:]) for row in rows]
+    except SettingError:  # another robot, or damaged
+        return None
+    return np.array(coordinates), np.array(rates)
 
 
 def instants(run: RecordedRun, max_count: int = MAX_INSTANTS, rate: float = np.inf) -> np.ndarray:

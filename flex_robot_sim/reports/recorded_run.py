@@ -33,6 +33,11 @@ EVENT_TOPICS = {
     topics.REFERENCE.name: 'reference',
     topics.TRAJECTORY.name: 'trajectory',
 }
+BASE_NAMES = (
+    *(f'base/{axis}' for axis in 'xyz'),
+    *(f'base/quaternion_{axis}' for axis in 'xyzw'),
+    *(f'base/{word}_{axis}' for word in ('angular', 'linear') for axis in 'xyz'),
+)
 EMPTY_SERIES = Series(np.zeros(0), np.zeros((0, 0)), ())
 
 
@@ -57,6 +62,7 @@ class RecordedRun:
     flex: Series = EMPTY_SERIES  # elastic coordinates
     flex_rate: Series = EMPTY_SERIES
     strain: Series = EMPTY_SERIES
+    base: Series = EMPTY_SERIES  # pose (7) of a free base [m] and its twist (6) [rad/s, m/s]
     tips: dict[str, Series] = field(default_factory=dict)  # x, y, z               [m]
     commands: Series = EMPTY_SERIES
     delays: Series = EMPTY_SERIES  # from a state to its command      [s]
@@ -136,6 +142,9 @@ def _add_other_topics(run, messages, clock):
         for word, rows in messages.tips.items()
         if len(rows) > 1
     }
+    if len(messages.base):
+        rows = messages.base
+        run.base = rows.series(clock.of_stamps(rows.stamps, rows.times))
     if len(messages.target):
         run.target = messages.target.series(clock.of_times(messages.target.times))
     if len(messages.commands):
@@ -159,6 +168,7 @@ class _MessageCollector:
         self.rows: dict[str, dict[str, SeriesBuilder]] = {}
         self.tips: dict[str, SeriesBuilder] = {}
         self.target = self.commands = SeriesBuilder(())
+        self.base = SeriesBuilder(BASE_NAMES)
         self.diagnostics: dict[str, list[tuple[int, dict[str, float]]]] = {}
         self.events: list[tuple[int, str]] = []
         self.description, self.notes = '', []
@@ -170,6 +180,7 @@ class _MessageCollector:
                 *((topic, self._take_states) for topic in STATE_TOPICS),
                 (topics.TARGET, partial(self._take_joints, 'target', 'position')),
                 (topics.JOINT_COMMANDS, partial(self._take_joints, 'commands', 'effort')),
+                (topics.BASE_ODOMETRY, self._take_base),
                 (topics.DIAGNOSTICS, self._take_diagnostics),
                 (topics.ROBOT_DESCRIPTION, self._take_description),
             )
@@ -249,6 +260,15 @@ class _MessageCollector:
         position = message['pose']['position']
         rows = self.tips.setdefault(name[: -len(TIP_TOPIC_ENDING)], SeriesBuilder('xyz'))
         rows.add(time, _stamp(message), 'xyz', (position[axis] for axis in 'xyz'))
+
+    def _take_base(self, _name, time, message):
+        pose, twist = message['pose']['pose'], message['twist']['twist']
+        row = [
+            *(pose['position'][axis] for axis in 'xyz'),
+            *(pose['orientation'][axis] for axis in 'xyzw'),
+            *(twist[word][axis] for word in ('angular', 'linear') for axis in 'xyz'),
+        ]
+        self.base.add(time, _stamp(message), BASE_NAMES, row)
 
     def _take_diagnostics(self, _name, time, message):
         for status in message['status']:

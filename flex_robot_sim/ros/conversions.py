@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
-from geometry_msgs.msg import Point, Quaternion, Vector3
+from geometry_msgs.msg import Point, Pose, Quaternion, Vector3
 from numpy.typing import ArrayLike
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
@@ -134,6 +134,12 @@ def set_quaternion(message: Quaternion, quaternion: np.ndarray) -> None:
 def vector_of(vector: Vector3 | Point) -> tuple[float, float, float]:
     """Three numbers of a Vector3 or Point message."""
     return vector.x, vector.y, vector.z
+
+
+def pose_of(pose: Pose) -> np.ndarray:
+    """Position and quaternion x y z w, (7,), of a Pose message."""
+    turn = pose.orientation
+    return np.array([*vector_of(pose.position), turn.x, turn.y, turn.z, turn.w])
 
 
 def diagnostic_status(

@@ -41,6 +41,12 @@ KNOWN_FIELDS = {
     'geometry_msgs/Point': 'float64 x\nfloat64 y\nfloat64 z',
     'geometry_msgs/Vector3': 'float64 x\nfloat64 y\nfloat64 z',
     'geometry_msgs/Pose': 'Point position\nQuaternion orientation',
+    'geometry_msgs/Quaternion': 'float64 x\nfloat64 y\nfloat64 z\nfloat64 w',
+    'geometry_msgs/PoseWithCovariance': 'Pose pose\nfloat64[36] covariance',
+    'geometry_msgs/Twist': 'Vector3 linear\nVector3 angular',
+    'geometry_msgs/TwistWithCovariance': 'Twist twist\nfloat64[36] covariance',
+    'nav_msgs/Odometry': 'std_msgs/Header header\nstring child_frame_id\n'
+    'geometry_msgs/PoseWithCovariance pose\ngeometry_msgs/TwistWithCovariance twist',
     'geometry_msgs/PoseStamped': 'std_msgs/Header header\nPose pose',
     'diagnostic_msgs/KeyValue': 'string key\nstring value',
     'diagnostic_msgs/DiagnosticStatus': 'string name\nKeyValue[] values',

@@ -93,6 +93,7 @@ JOINT_STATE, FLOATS = 'sensor_msgs/msg/JointState', 'std_msgs/msg/Float64MultiAr
 JOINT_TRAJECTORY = 'trajectory_msgs/msg/JointTrajectory'
 POSE, WRENCH = 'geometry_msgs/msg/PoseStamped', 'geometry_msgs/msg/WrenchStamped'
 POSE_WITH_COVARIANCE = 'geometry_msgs/msg/PoseWithCovarianceStamped'
+ODOMETRY = 'nav_msgs/msg/Odometry'
 TEXT = 'std_msgs/msg/String'
 DIAGNOSTIC_ARRAY = 'diagnostic_msgs/msg/DiagnosticArray'
 DIAGNOSTIC_STATUS = 'diagnostic_msgs/msg/DiagnosticStatus'
@@ -260,6 +261,20 @@ TOOL_POSE = Topic(
             'estimated deflection [m]; only while it has subscribers',
         ),
     ),
+)
+
+BASE_ODOMETRY = Topic(
+    'base_odometry',
+    ODOMETRY,
+    publishers=(
+        PublishingNode(
+            'dynamics',
+            'flex_rate',
+            'pose of a free base in the root link [m], and its twist in its own axes '
+            '[m/s, rad/s]; only while it has subscribers',
+        ),
+    ),
+    subscribers=(SubscribingNode('view', 'pose of a free base', NEWEST),),
 )
 
 JOINT_WRENCH = Topic(

@@ -9,7 +9,7 @@ from flex_robot_sim.analysis.flex_sensors import curvatures
 from flex_robot_sim.analysis.imu_kinematics import ImuMotion
 from flex_robot_sim.analysis.jacobians import jacobian, pose, twist, twist_rate
 from flex_robot_sim.model.arm_model import ArmModel
-from flex_robot_sim.model.free_base import link_pose, link_twist
+from flex_robot_sim.model.free_base import base_coordinates, link_pose, link_twist
 from flex_robot_sim.simulation import queries
 from flex_robot_sim.simulation.imu_query import ImuQuery
 from flex_robot_sim.simulation.simulated_arm import SimulatedArm
@@ -65,7 +65,10 @@ class SimulationQueries:
     @property
     def q(self) -> np.ndarray:
         """All coordinates, in the order of arm.coordinate_names, (nq,)."""
-        return self._simulated.state.q.copy()
+        q = self._simulated.state.q.copy()
+        if self.arm.has_free_base:  # in steps, these coordinates count from `base_pose`
+            q[self.arm.base_q] = base_coordinates(self.arm, self._simulated.work.base_pose)
+        return q
 
     @property
     def v(self) -> np.ndarray:

@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 from arms import SECTION, Z, beam, flexibility, joint, link, robot
+from free_arms import SPACE_ARM
 from random_arms import every_feature, random_robot, random_state
 from scipy.spatial.transform import Rotation
 from walked_urdf import poses
@@ -28,6 +29,8 @@ pytestmark = pytest.mark.slow
 ROBOTS = {
     **{name: str(path) for name, path in shipped_robots().items()},
     'every_feature': every_feature(),
+    'space_arm': SPACE_ARM,
+    'planar_base': SPACE_ARM.replace('"floating">', '"planar"><axis xyz="0.6 0 0.8"/>'),
     **{f'random_{seed}': random_robot(seed, links=7) for seed in range(12)},
 }
 

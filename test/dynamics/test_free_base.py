@@ -12,7 +12,6 @@ from scipy.spatial.transform import Rotation
 
 import flex_robot_sim as frs
 from flex_robot_sim.control.feed_forward import make_feed_forward
-from flex_robot_sim.display.description import display_description
 from flex_robot_sim.dynamics.mass_matrix import mass_matrix
 from flex_robot_sim.simulation.quantities import labels_of
 from flex_robot_sim.util.exceptions import SettingError
@@ -271,10 +270,31 @@ def test_a_state_has_a_pose_and_a_twist_of_the_base():
     home = frs.Simulation(arm).pose('bus')
     move = cayley(q[arm.base_q])
     np.testing.assert_allclose(sim.base_pose[:3], home[:3, 3] + home[:3, :3] @ move[:3])
-    assert not sim.q[arm.base_q].any()
+    np.testing.assert_allclose(sim.q, q, rtol=0, atol=1e-14)
     np.testing.assert_allclose(sim.pose(), frs.pose(arm, q), atol=1e-14)
     sim.reset()
     np.testing.assert_allclose(sim.base_pose[:3], [1.0, 2.0, 3.0])
+
+
+@pytest.mark.parametrize('kind', ORDER)
+@pytest.mark.parametrize('turn', [0.3, 3.0, np.pi, np.pi - 1e-9, 4.0])
+def test_coordinates_of_a_simulation_give_its_pose_after_any_turn(kind, turn):
+    text = SPACE_ARM.replace('type="floating">', f'type="{kind}"><axis xyz="0 0 1"/>')
+    arm = arm_of(text)
+    sim, axis = frs.Simulation(arm), [0.0, 0.0, 1.0] if kind == 'planar' else [0.6, 0.0, 0.8]
+    start = Rotation.from_quat(sim.base_pose[3:])
+    way = [2.0, -3.0, 0.0 if kind == 'planar' else 1.0]
+    pose = [
+        *(sim.base_pose[:3] + start.apply(way)),
+        *(start * Rotation.from_rotvec(np.multiply(turn, axis))).as_quat(),
+    ]
+    sim.set_state([0.3, -0.2], base_pose=pose)
+    # coordinates are infinite at half a turn
+    bound = 1e-6 if abs(turn - np.pi) < 1e-3 else 1e-13
+    np.testing.assert_allclose(frs.pose(arm, sim.q), sim.pose(), rtol=0, atol=bound)
+    other = frs.Simulation(arm)
+    other.set_state(sim.q, sim.v)
+    np.testing.assert_allclose(other.pose(), sim.pose(), rtol=0, atol=bound)
 
 
 @pytest.mark.parametrize(
@@ -327,7 +347,6 @@ def test_a_fixed_base_has_no_pose_to_set():
         lambda arm: frs.control.design_servo(arm),
         lambda arm: frs.feedback.Lqr(arm, np.zeros(2)),
         lambda arm: make_feed_forward(arm, 'sag'),
-        lambda arm: display_description(arm),
         lambda arm: frs.Batch(arm, 2),
         lambda arm: frs.derivatives(arm, np.zeros(arm.nq), np.zeros(arm.nv), np.zeros(2)),
         lambda arm: frs.inverse_kinematics(arm, np.eye(4)),
