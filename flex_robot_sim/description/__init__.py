@@ -15,6 +15,7 @@ from pathlib import Path
 from flex_robot_sim.description import xacro_file
 from flex_robot_sim.description.bodies import check_bodies
 from flex_robot_sim.description.constraint import check_bases, check_constraints
+from flex_robot_sim.description.contact import check_contacts, read_contacts
 from flex_robot_sim.description.document import Document, RecordedFiles, read_file
 from flex_robot_sim.description.flexibility import add_flexibility
 from flex_robot_sim.description.foreign_loops import warn_of_foreign_loops
@@ -149,12 +150,14 @@ def _read(document, is_rigid=False):
     check_mimics(document, joints)
     joints = with_mimics(document, joints, mimic_choice(document, flexibility))
     add_flexibility(document, flexibility, links, joints)
+    contacts, world = read_contacts(document, flexibility, links)
     check_bases(document, constraints.values(), links, joints.values())
     ordered_links, ordered_joints = order(document, links, joints)
     ordered_joints = hold_massless_mimics(document, ordered_links, ordered_joints)
     check_free_base(document, ordered_links, ordered_joints)
     check_constraints(document, constraints.values(), links, ordered_joints)
     refuse_loops_of_free_base(document, ordered_joints, [*constraints.values()])
+    check_contacts(document, contacts, ordered_joints, constraints.values())
     warn_of_foreign_loops(document)
     check_bodies(document, ordered_links, ordered_joints, flexibility is not None)
     return RobotDescription(
@@ -165,6 +168,8 @@ def _read(document, is_rigid=False):
         tuple(document.warnings),
         document.text,
         constraints=tuple(constraints.values()),
+        contacts=tuple(contacts),
+        world=tuple(world),
     )
 
 

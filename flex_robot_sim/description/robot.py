@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from flex_robot_sim.description.constraint import Constraint
+from flex_robot_sim.description.contact import Contact, ContactShape
 from flex_robot_sim.description.links import ElasticBeam, Joint, Link
 from flex_robot_sim.description.tool import ToolChoice, choose_tool
 from flex_robot_sim.util.read_only import make_read_only
@@ -35,9 +36,13 @@ class RobotDescription(Serializable):
     text: str = field(default='', repr=False)  # the URDF that was read, xacro expanded
     requested_tool: str = ''  # link that you choose as the tool; '': see tool.py
     constraints: tuple[Constraint, ...] = ()  # closed loops
+    contacts: tuple[Contact, ...] = ()
+    world: tuple[ContactShape, ...] = ()  # ground and obstacles
 
     def __post_init__(self) -> None:
-        make_read_only((self.links, self.joints, self.constraints))
+        make_read_only(
+            (self.links, self.joints, self.constraints, self.contacts, self.world)
+        )
 
     def __setstate__(self, state: Any) -> None:
         super().__setstate__(state)
@@ -105,6 +110,7 @@ class RobotDescription(Serializable):
             ('moving joints', moving),
             ('held joints', held),
             ('closed loops', [one.name for one in self.constraints]),
+            ('contacts', [one.name for one in self.contacts]),
             ('flexible links', [link.name for link in self.links if link.beam is not None]),
             ('links', [link.name for link in self.links]),
         ]

@@ -132,6 +132,29 @@ URDF = {
             'offset': number('rad or m', 0.0, 'position where the other joint is at zero'),
         },
     ),
+    'geometry': Element(
+        'the shape of a `<collision>` or of an `<obstacle>`; read for a `<contact>` only',
+        {},
+        ('box', 'cylinder', 'sphere', 'capsule', 'mesh'),
+    ),
+    'box': Element(
+        'a box', {'size': Attribute('vector', 'm', REQUIRED, 'edge lengths along x, y and z')}
+    ),
+    'cylinder': Element(
+        'a cylinder along z',
+        {
+            'radius': positive('m', REQUIRED, 'radius'),
+            'length': positive('m', REQUIRED, 'length'),
+        },
+    ),
+    'sphere': Element('a sphere', {'radius': positive('m', REQUIRED, 'radius')}),
+    'capsule': Element(
+        'a cylinder along z with a half sphere on both ends',
+        {
+            'radius': positive('m', REQUIRED, 'radius'),
+            'length': positive('m', REQUIRED, 'length of the cylinder'),
+        },
+    ),
     'constraint': Element(
         'closes a loop: a connection of two links in addition to the joints; other tools ignore '
         'it',

@@ -128,7 +128,7 @@ FLEXIBILITY = {
                 choices=('moving', 'held'),
             )
         },
-        ('link', 'joint'),
+        ('link', 'joint', 'contact', 'ground', 'obstacle'),
     ),
     'link': Element(
         'makes a link of the robot an elastic beam that starts at the link origin, or gives a '
@@ -505,5 +505,50 @@ FLEXIBILITY = {
                 's', 0.0, 'age of the measured position', at_least=0.0, at_most=MAX_ENCODER_DELAY_S
             ),
         },
+    ),
+    'contact': Element(
+        'lets a link touch the ground and the obstacles, or another link. Its shapes are those of '
+        'its `<collision>`: spheres, capsules, boxes by their corners, cylinders as capsules',
+        {
+            'name': name('the contact in results and topics'),
+            'link': name('the link'),
+            'with': Attribute(
+                'name', '', 'world', '`world`: the ground and all obstacles; or another link'
+            ),
+            'friction': number(
+                '',
+                None,
+                'coefficient of Coulomb friction; absent: that of the ground or the obstacle',
+                at_least=0.0,
+            ),
+            'stiffness': positive(
+                'N/m',
+                None,
+                'force over penetration; absent: 40 Hz with the mass that the point moves',
+            ),
+            'damping': number(
+                'N s/m',
+                None,
+                'at a penetration of 1 mm and more, in proportion to the spring force below it; '
+                'absent: critical for this mass, or 0 with a `stiffness`',
+                at_least=0.0,
+            ),
+        },
+    ),
+    'ground': Element(
+        'a horizontal plane, which points of a `<contact>` touch from above',
+        {
+            'height': number('m', 0.0, 'along z of the root link'),
+            'friction': number('', 0.0, 'coefficient of Coulomb friction', at_least=0.0),
+        },
+    ),
+    'obstacle': Element(
+        'a box, cylinder, sphere or capsule that is fixed to the root link: a `<geometry>` of '
+        'URDF with an `<origin>`',
+        {
+            'name': name('the obstacle'),
+            'friction': number('', 0.0, 'coefficient of Coulomb friction', at_least=0.0),
+        },
+        ('origin', 'geometry'),
     ),
 }

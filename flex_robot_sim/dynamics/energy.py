@@ -6,6 +6,7 @@ inertia of the modes. Equation numbers are those of docs/theory.md.
 """
 
 from flex_robot_sim.dynamics.constraints.compliance import compliance_energy
+from flex_robot_sim.dynamics.contact.gaps import set_contact_gaps
 from flex_robot_sim.dynamics.elastic_inertia import elastic_energy
 from flex_robot_sim.dynamics.forces import spring_energy
 from flex_robot_sim.dynamics.joint_laws.maxwell_slip import slip_energy
@@ -65,6 +66,8 @@ def set_energies_of_motion(arm, q, qd, work, out):
     strain = spring_energy(arm, q) + slip_energy(arm, work)
     if arm.constraint_kind.size > 0:
         strain += compliance_energy(arm, work)
+    if arm.contact_kind.size > 0:
+        strain += set_contact_gaps(arm, work)
     out[0], out[1], out[2] = kinetic, strain, potential
 
 

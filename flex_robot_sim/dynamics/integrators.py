@@ -20,6 +20,7 @@ from flex_robot_sim.dynamics.constraints.projection import (
     add_prescribed_reactions,
     close_loops,
     instant_dynamics,
+    subtract_from_drives,
 )
 from flex_robot_sim.dynamics.constraints.responses import add_response, factor_constraints
 from flex_robot_sim.dynamics.constraints.singular_poses import note_singular_pose
@@ -28,6 +29,17 @@ from flex_robot_sim.dynamics.constraints.solution import (
     close_rates,
     close_step,
     set_start_gaps,
+)
+from flex_robot_sim.dynamics.contact.solution import (
+    add_contact_impulse,
+    add_missed_points,
+    choose_points,
+    contact_loss,
+    has_near_points,
+    keep_gaps,
+    prepare_contacts,
+    set_contact_efforts,
+    solve_contacts,
 )
 from flex_robot_sim.dynamics.coordinates import integrate
 from flex_robot_sim.dynamics.coupled_damping import apply_coupled_damping
@@ -90,6 +102,7 @@ def advance(arm, loads, settings, state, steps, watch, work):
         work.step[1] = work.energy[0] + work.energy[1] + work.energy[2]
         if arm.base.shape[0] > 0:
             set_total_momentum(arm, state.q, state.qd, work.momentum, work)
+        keep_gaps(work)
     for step in range(steps):
         store_start(arm, state, work)
         work_before, dissipated_before = flow[0], flow[1]
@@ -192,7 +205,7 @@ def midpoint_step(arm, loads, settings, state, step, watch, work):
     remaining, substep, evaluations, last_substep = h, h, 0, work.step[0]
     is_prescribed = is_coupled = False
     has_memory, has_loops = work.slip.size > 0, arm.constraint_kind.size > 0
-    is_free = arm.base.shape[0] > 0
+    is_free, has_contacts, has_missed = arm.base.shape[0] > 0, False, False
     for j in range(arm.motor.size):
         is_prescribed = is_prescribed or work.prescribed[j] != 0.0
     while remaining > 0.0:
@@ -203,6 +216,10 @@ def midpoint_step(arm, loads, settings, state, step, watch, work):
                 qdd[k] += qdd[k] - work.last[k]
         if has_loops:
             set_start_gaps(arm, q, qd, substep, work)
+        if arm.contact_kind.size > 0:
+            if not has_missed:
+                choose_points(arm, substep, work)
+            has_contacts = has_near_points(arm, work)
         old_change, converged, is_close, count, cg_iterations = inf, False, False, 0, 0
         work.constraint_force[:] = 0.0
         while not converged and count < MAX_ITERATIONS:
@@ -226,10 +243,14 @@ def midpoint_step(arm, loads, settings, state, step, watch, work):
                     factor_constraints(arm, work)
                 if count > 0:
                     add_response(arm, 1.0, work.constraint_force, work, qdd)
+            if has_contacts:
+                prepare_contacts(arm, qd, substep, work, qdd)
             if is_coupled:
                 cg_iterations += apply_coupled_damping(arm, substep, guess, work, qdd)
             if has_loops:
                 close_middle(arm, qd, substep, work, new_qd, qdd)
+            if has_contacts:
+                solve_contacts(arm, qd, substep, work, qdd)
             count += 1
             change = magnitude = 0.0
             for k in range(q.size):
@@ -264,6 +285,9 @@ def midpoint_step(arm, loads, settings, state, step, watch, work):
             is_closed = close_step(arm, q, qd, substep, work, new_q, new_qd, qdd)
             if is_prescribed:
                 add_prescribed_reactions(arm, work, guess, new_qd)
+        if has_contacts and is_prescribed:
+            set_contact_efforts(arm, work, guess)
+            subtract_from_drives(arm, work, guess, new_qd)
         for k in range(q.size):
             mid_qd[k] = qd[k] + 0.5 * substep * qdd[k]
             new_qd[k] = qd[k] + substep * qdd[k]
@@ -274,8 +298,12 @@ def midpoint_step(arm, loads, settings, state, step, watch, work):
         add_powers(arm, mid_q, mid_qd, qdd, effort, substep, substep, work, flow)
         if has_memory:
             flow[1] += slip_until_end(arm, mid_qd, qdd, substep, work)
+        if has_contacts:
+            flow[1] += contact_loss(arm, mid_qd, substep, work)
         if is_free:
             set_impulse(arm, loads, substep, work)
+            if has_contacts:
+                add_contact_impulse(arm, substep, work)
         if has_loops:
             flow[1] += compliance_loss(arm, substep, work)
             is_closed &= close_rates(arm, new_qd, work)
@@ -283,6 +311,12 @@ def midpoint_step(arm, loads, settings, state, step, watch, work):
             set_energies_of_motion(arm, new_q, new_qd, work, work.energy)
         else:
             set_energies(arm, new_q, new_qd, work, work.energy)
+        has_missed = arm.contact_kind.size > 0 and add_missed_points(arm, work)
+        if has_missed:  # the step did not consider a point that touches: repeat it
+            set_copy(start, qdd)
+            set_copy(old_joint_force, work.joint_force)
+            flow[0], flow[1] = work_before, dissipated_before
+            continue
         kinetic = work.energy[0]
         energy = kinetic + work.energy[1] + work.energy[2]
         dissipated = flow[1] - dissipated_before
@@ -340,6 +374,8 @@ def midpoint_step(arm, loads, settings, state, step, watch, work):
                 begin_at_base_body(arm, q, work)
             if has_memory:
                 copy_slip(work.slip_end, work.slip)
+            if arm.contact_kind.size > 0:
+                keep_gaps(work)
         if remaining < MIN_SUBSTEP_RATIO * h:
             remaining = 0.0
         if not is_accurate:

@@ -105,6 +105,17 @@ class ArmArrays(NamedTuple):
     constraint_rows: np.ndarray  # (k, 2)    first and end row of each constraint
     constraint_path: np.ndarray  # (i,)      whether body i moves a row
     has_coordinates: np.ndarray  # (i,)      whether body i, or one beyond it, has any
+    # points of links, g, each with a surface that it may touch, see contact_rows.py
+    contact_kind: np.ndarray  # (g,)      of the surface
+    contact_body: np.ndarray  # (g, 2)    bodies of surface and point, -1 for the fixed base
+    contact_point: Vectors3  # (g, 3)    centre of the point in its body                   [m]
+    contact_radius: np.ndarray  # (g,)    around it                                        [m]
+    contact_size: Vectors3  # (g, 3)     of the surface                                   [m]
+    contact_R: Matrices3  # (g, 3, 3)    pose of the surface in its body
+    contact_p: Vectors3  # (g, 3)                                                         [m]
+    contact_friction: np.ndarray  # (g,)
+    contact_stiffness: np.ndarray  # (g,)                                               [N/m]
+    contact_damping: np.ndarray  # (g,)  full damping                                 [N s/m]
 
 
 @pass_by_pointer
@@ -195,6 +206,18 @@ class Workspace(NamedTuple):
     row_wrench: Vectors6  # (2, c, 6)  temporaries of the responses, by row
     row_modal_force: np.ndarray  # (2, c, n)
     row_acceleration: Vectors6  # (i, c, 6)
+    contact_gap: np.ndarray  # (g,)       of each point at the poses of the last energies   [m]
+    contact_gap_rate: np.ndarray  # (g,)                                                 [m/s]
+    contact_start: np.ndarray  # (g,)     gap at the start of a step                       [m]
+    contact_is_near: np.ndarray  # (g,)   whether the step considers the point
+    contact_force: Vectors3  # (g, 3)    mean of a step along the axes of the point        [N]
+    contact_axes: Matrices3  # (g, 3, 3)  normal and two tangents as rows, in the base frame
+    contact_at: Vectors3  # (g, 3)       where the point touches, in the base frame        [m]
+    contact_jacobian: np.ndarray  # (3 g, n)  rates along the axes by coordinate
+    contact_response: np.ndarray  # (3 g, n)  accelerations by force
+    contact_matrix: np.ndarray  # (3 g, 3 g)  their product, times half the step
+    contact_rate: np.ndarray  # (3 g,)    mean rates in a step                           [m/s]
+    contact_start_rate: np.ndarray  # (3 g,)  rates at its start                         [m/s]
     child_R: Matrices3  # (3, 3) and so on: temporaries of single functions
     child_p: Vectors3
     parent_motion: Vectors6
@@ -276,6 +299,7 @@ class ArmModel(Serializable):
     beams: dict[int, Any] = field(default_factory=dict)  # Beam or SpatialBeam, by body
     payloads: tuple[Payload, ...] = ()  # rigid bodies that `with_payload` added
     closed_loops: dict[str, ClosedLoop] = field(default_factory=dict)  # by constraint
+    contacts: dict[str, slice] = field(default_factory=dict)  # contact -> its rows
 
     def __post_init__(self) -> None:
         # an arm is shared by simulations, processes and caches; compiled code reads it by pointer
@@ -440,6 +464,7 @@ def make_workspace(arm: ArmArrays, *, elements: int = 0) -> Workspace:
             elements,
             arm.constraint_kind.size,
             arm.elastic_slope.shape[2],
+            arm.contact_kind.size,
         ),
     )
     work.effort_limit[:] = work.rate_limit[:] = np.inf
@@ -449,8 +474,8 @@ def make_workspace(arm: ArmArrays, *, elements: int = 0) -> Workspace:
 
 
 @lru_cache(maxsize=64)
-def _shapes(i, n, s, j, total, shared, elements, c, w):
-    """Shapes of a Workspace; n modes per body of i, `shared` dampers between bodies, c rows."""
+def _shapes(i, n, s, j, total, shared, elements, c, w, g):
+    """Shapes of a Workspace; n modes per body of i, `shared` dampers, c rows, g contact points."""
     shapes = {
         'shared': (shared,),
         'cg_vectors': (4, total),
@@ -524,6 +549,18 @@ def _shapes(i, n, s, j, total, shared, elements, c, w):
         'row_wrench': (2, c, 6),
         'row_modal_force': (2, c, n),
         'row_acceleration': (i, c, 6),
+        'contact_gap': (g,),
+        'contact_gap_rate': (g,),
+        'contact_start': (g,),
+        'contact_is_near': (g,),
+        'contact_force': (g, 3),
+        'contact_axes': (g, 3, 3),
+        'contact_at': (g, 3),
+        'contact_jacobian': (3 * g, total),
+        'contact_response': (3 * g, total),
+        'contact_matrix': (3 * g, 3 * g),
+        'contact_rate': (3 * g,),
+        'contact_start_rate': (3 * g,),
         'child_R': (3, 3),
         'child_p': (3,),
         'parent_motion': (6,),

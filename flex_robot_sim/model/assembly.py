@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flex_robot_sim.description import read_description, with_tool
+from flex_robot_sim.description.contact import WORLD
 from flex_robot_sim.description.elastic_link import MAX_ELASTIC_COORDINATES
 from flex_robot_sim.description.joint_types import FREE_COMPONENTS
 from flex_robot_sim.description.mimic import mimic_constraints
@@ -26,9 +27,11 @@ from flex_robot_sim.model.composite_inertia import (
     moments_beyond,
 )
 from flex_robot_sim.model.constraint_rows import constraint_rows, row_arrays
+from flex_robot_sim.model.contact_rows import ContactRow, contact_arrays, moved_mass
 from flex_robot_sim.model.damping import damping_matrices, elastic_inertia
 from flex_robot_sim.model.elastic_rows import elastic_rows, integrals_of
 from flex_robot_sim.model.free_base import base_axes
+from flex_robot_sim.model.stops import STOP_DEPTH, STOP_FREQUENCY
 from flex_robot_sim.model.friction import friction_rows
 from flex_robot_sim.model.mass_points import MAX_REDUCIBLE_POINTS, MassPoints, reduced_points
 from flex_robot_sim.model.slip_elements import slip_tables
@@ -38,8 +41,6 @@ from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.read_only import make_read_only
 
 COUPLINGS = ('shortening', 'zero_order')
-STOP_FREQUENCY = 40.0  # of the moving links against the stop of their joint   [Hz]
-STOP_DEPTH = 1e-3  # penetration that raises the damping of a stop to full  [rad, m]
 GRAVITY = (0.0, 0.0, -9.81)
 BASE_RATES = 'wx', 'wy', 'wz', 'vx', 'vy', 'vz'  # names of the coordinates of a free base
 
@@ -127,6 +128,9 @@ class _Assembly:
             self._add_constraint(constraint)
         for constraint in mimic_constraints(description.joints):
             self._add_mimic(description.joint(constraint.name), constraint)
+        self.contacts, self.contact_rows = {}, []
+        for contact in description.contacts:
+            self._add_contact(contact)
 
     def _add_link(self, link, joint):
         if joint is None:
@@ -188,15 +192,36 @@ class _Assembly:
 
     def _add_constraint(self, constraint):
         """Add a closed loop; a frame on a beam is fixed to a body at its station."""
-        frames = []
-        for name, rotation, position in (
-            (constraint.parent, constraint.parent_rotation, constraint.parent_position),
-            (constraint.child, constraint.child_rotation, constraint.child_position),
-        ):
-            (body, station), R, p = self._attachment(name, rotation, position)
-            frame = Frame(body, R, p) if station < 0 else self._frame_at(station, R, p)
-            frames.append(frame)
+        frames = [
+            self._fixed_frame(constraint.parent, constraint.parent_rotation, constraint.parent_position),
+            self._fixed_frame(constraint.child, constraint.child_rotation, constraint.child_position),
+        ]
         self._add_rows(constraint, frames)
+
+    def _add_contact(self, contact):
+        """Add the points of a contact, each with each surface; both may be on beams."""
+        start, names = len(self.contact_rows), [joint.name for joint in self.joints]
+        inertias = dict(zip(names, largest_inertias(self.description)))
+
+        def mass_at(link, position):
+            return moved_mass(self.description, self.moments_beyond, inertias, link, position)
+
+        for position, radius, surface in contact.pairs():
+            point = self._fixed_frame(contact.link, np.eye(3), position)
+            place = Frame(-1, surface.rotation, surface.position)
+            mass = mass_at(contact.link, position)
+            if contact.against != WORLD:
+                place = self._fixed_frame(contact.against, surface.rotation, surface.position)
+                mass = min(mass, mass_at(contact.against, surface.position))
+            self.contact_rows.append(
+                ContactRow(point.body, point.p, radius, place, surface, contact, mass)
+            )
+        self.contacts[contact.name] = slice(start, len(self.contact_rows))
+
+    def _fixed_frame(self, link, rotation, position):
+        """Frame with a pose in a link, fixed to a body; on a beam, to one at its station."""
+        (body, station), R, p = self._attachment(link, rotation, position)
+        return Frame(body, R, p) if station < 0 else self._frame_at(station, R, p)
 
     def _frame_at(self, station, R, p):
         """Return the Frame with the pose R, p at a station; without a body there, add one."""
@@ -313,6 +338,7 @@ class _Assembly:
                 self.row['parent'],
                 (np.array(self.row['joint']) >= 0) | (modes > 0),
             ),
+            **contact_arrays(self.contact_rows),
         )
         damping = np.array([self.damping.get(i, (0.0, 0.0)) for i in range(len(beams))])
         inertia = elastic_inertia(arrays)
@@ -343,6 +369,7 @@ class _Assembly:
             coupling=self.coupling,
             beams={i: beam for i, beam in enumerate(beams) if beam is not None},
             closed_loops=self.closed_loops,
+            contacts=self.contacts,
         )
 
     def _base_rows(self, first):

@@ -44,6 +44,9 @@ STEP_HISTORY_FIELDS = (
     'step',
     'rank_share',
     'momentum',
+    'contact_start',
+    'contact_gap_rate',
+    'contact_force',
 )
 SERVO_FIELDS = ('target', 'target_rate', 'servo_stiffness', 'servo_damping')
 # inputs of the steps; the workspace of queries shares them

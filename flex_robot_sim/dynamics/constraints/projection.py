@@ -73,6 +73,16 @@ def add_prescribed_reactions(arm, work, force, response):
         force[k] = 0.0
         for r in range(arm.constraint_kind.size):
             force[k] += work.constraint_force[r] * work.constraint_jacobian[r, k]
+    subtract_from_drives(arm, work, force, response)
+
+
+@compiled
+def subtract_from_drives(arm, work, force, response):
+    """
+    Add what the generalised forces of constraints take to the efforts of prescribed drives.
+
+    :param force: (n,); response: temporary, (n,).
+    """
     solve_with_factors(arm, force, work, response)
     for i in range(arm.parent.size):
         j = arm.joint[i]

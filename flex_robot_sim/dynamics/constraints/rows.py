@@ -189,7 +189,8 @@ def set_rows(arm, work, W):
             W[first, arm.joint[arm.constraint_body[first, 0]]] = -arm.constraint_ratio[first]
             continue
         p, e = ends(arm, first, work)
-        set_relative_screws(arm, first, e, work, S)
+        bodies = arm.constraint_body[first]
+        set_relative_screws(arm, bodies[0], bodies[1], e, work, S)
         for r in range(first, end):
             gap, x, y, z = gap_and_direction(arm, r, p, e, work)
             work.constraint_gap[r] = gap
@@ -202,20 +203,18 @@ def set_rows(arm, work, W):
 
 
 @compiled(inline=True)
-def set_relative_screws(arm, r, e, work, S):
+def set_relative_screws(arm, a, b, e, work, S):
     """
-    Twists of the child of row r relative to its parent, by coordinate, in the axes of the base.
+    Twists of body b relative to body a, by coordinate, in the axes of the base; -1: the base.
 
     From both bodies towards the base, each joint and each elastic coordinate adds its own; from
     the body that both have in common, the two sides cancel.
 
-    :param e: origin of the frame on the child; S: receives angular and linear velocity there,
-        (n, 6).
+    :param e: a point of the child; S: receives angular and linear velocity there, (n, 6).
     """
     for k in range(S.shape[0]):
         for m in range(6):
             S[k, m] = 0.0
-    a, b = arm.constraint_body[r, 0], arm.constraint_body[r, 1]
     while a != b:  # parents come before their children
         is_child = b > a
         i = b if is_child else a
@@ -229,10 +228,21 @@ def set_relative_screws(arm, r, e, work, S):
             for k in range(arm.modes[parent]):
                 A6 = K[0, k], K[1, k], K[2, k], K[3, k], K[4, k], K[5, k]
                 add_base_screw(work, parent, sign, e, A6, S[first + k])
+        elif parent < 0:
+            for row in range(arm.base.shape[0]):  # a free base
+                m = arm.base[row, 1]
+                A6 = unit(m, 0), unit(m, 1), unit(m, 2), unit(m, 3), unit(m, 4), unit(m, 5)
+                add_base_screw(work, i, sign, e, A6, S[arm.base[row, 0]])
         if is_child:
             b = parent
         else:
             a = parent
+
+
+@compiled(inline=True)
+def unit(k, m):
+    """Component m of unit vector k."""
+    return 1.0 if k == m else 0.0
 
 
 @compiled(inline=True)

@@ -1,0 +1,1 @@
+"""Contact of links with the ground, obstacles and other links."""

@@ -1,0 +1,233 @@
+"""
+Contact forces within the implicit midpoint step.
+
+A step solves A x = f for the accelerations x (T40). With contact forces p and the Jacobian W of
+the rates along the axes of the points, both in the middle of the step,
+
+    A x = f + W^T p,   u = W (v + h/2 x) = a + D p,   D = h/2 W A^-1 W^T                      (T131)
+
+and each point has a law between its rate u and its force p, see laws.py. Each iteration of the
+step solves all points by block Gauss-Seidel: the normal force, then friction. Coulomb's law has
+no potential, so that the number of rounds is bounded. Whatever is left, the energy balance of the
+step corrects it (T44). Only points that may touch within the step take part.
+"""
+
+from flex_robot_sim.dynamics.contact.gaps import set_contact_jacobian
+from flex_robot_sim.dynamics.contact.laws import friction_force, normal_force
+from flex_robot_sim.dynamics.factor_reuse import solve_with_factors
+from flex_robot_sim.dynamics.joint_laws import stop_force
+from flex_robot_sim.dynamics.kinematics import set_base_poses
+from flex_robot_sim.jit.compiled import compiled
+from flex_robot_sim.model.stops import STOP_DEPTH
+from flex_robot_sim.spatial.screws import set_copy
+
+MAX_ROUNDS = 200
+TOLERANCE = 1e-13  # of a change of the forces in a round, over the largest force
+RATE_MARGIN = 2.0  # a point may approach faster than at the start of the step
+ACCELERATION_MARGIN = 20.0  # of points that are near [m/s2]
+
+
+@compiled
+def choose_points(arm, h, work):
+    """Note which points may touch in a step h [s]; the forces of all others are zero."""
+    for g in range(arm.contact_kind.size):
+        gap = work.contact_start[g]
+        margin = h * (RATE_MARGIN * abs(work.contact_gap_rate[g]) + ACCELERATION_MARGIN * h)
+        work.contact_is_near[g] = 1.0 if gap < margin else 0.0
+        if gap >= margin:
+            for r in range(3):
+                work.contact_force[g, r] = 0.0
+
+
+@compiled
+def add_missed_points(arm, work):
+    """Whether a point touches at the end of a step that did not consider it; consider it."""
+    has_missed = False
+    for g in range(arm.contact_kind.size):
+        if work.contact_gap[g] < 0.0 and work.contact_is_near[g] == 0.0:
+            work.contact_is_near[g] = 1.0
+            has_missed = True
+    return has_missed
+
+
+@compiled
+def keep_gaps(work):
+    """Store the gaps at the end of a step as those at the start of the next one."""
+    set_copy(work.contact_gap, work.contact_start)
+
+
+@compiled
+def has_near_points(arm, work):
+    """Whether any point may touch in this step."""
+    for g in range(arm.contact_kind.size):
+        if work.contact_is_near[g] != 0.0:
+            return True
+    return False
+
+
+@compiled
+def prepare_contacts(arm, qd, h, work, qdd):
+    """
+    Set W, the responses X = A^-1 W^T, D and the rates at the start; add the present forces.
+
+    :param work: Workspace with the poses of the middle of the step and the factors of A.
+    :param qdd: accelerations without contact, (n,); those by the present forces are added.
+    """
+    W, X, D = work.contact_jacobian, work.contact_response, work.contact_matrix
+    set_base_poses(arm, work)
+    for g in range(arm.contact_kind.size):
+        if work.contact_is_near[g] == 0.0:
+            continue
+        set_contact_jacobian(arm, g, work)
+        for r in range(3 * g, 3 * g + 3):
+            solve_with_factors(arm, W[r], work, X[r])
+            rate = 0.0
+            for k in range(qd.size):
+                rate += W[r, k] * qd[k]
+            work.contact_start_rate[r] = rate
+    for a in range(arm.contact_kind.size):
+        if work.contact_is_near[a] == 0.0:
+            continue
+        for b in range(arm.contact_kind.size):
+            if work.contact_is_near[b] == 0.0:
+                continue
+            for r in range(3 * a, 3 * a + 3):
+                for s in range(3 * b, 3 * b + 3):
+                    total = 0.0
+                    for k in range(qd.size):
+                        total += W[r, k] * X[s, k]
+                    D[r, s] = 0.5 * h * total
+        for r in range(3):
+            force = work.contact_force[a, r]
+            for k in range(qd.size):
+                qdd[k] += force * X[3 * a + r, k]
+
+
+@compiled
+def solve_contacts(arm, qd, h, work, qdd):
+    """
+    Solve the laws of all points that are near (T131).
+
+    :param qd: rates at the start of the step h [s], (n,).
+    :param qdd: accelerations with the present forces, (n,); changed, as are the forces.
+    """
+    W, X, D, u, force = (
+        work.contact_jacobian,
+        work.contact_response,
+        work.contact_matrix,
+        work.contact_rate,
+        work.contact_force,
+    )
+    for g in range(arm.contact_kind.size):
+        if work.contact_is_near[g] != 0.0:
+            for r in range(3 * g, 3 * g + 3):
+                u[r] = 0.0
+                for k in range(qd.size):
+                    u[r] += W[r, k] * (qd[k] + 0.5 * h * qdd[k])
+    for _ in range(MAX_ROUNDS):
+        largest = change = 0.0
+        for g in range(arm.contact_kind.size):
+            if work.contact_is_near[g] == 0.0:
+                continue
+            n, p = 3 * g, force[g]
+            rate = u[n] - D[n, n] * p[0]
+            new = normal_force(
+                -rate,
+                D[n, n],
+                -work.contact_start_rate[n],
+                h,
+                -work.contact_start[g],
+                arm.contact_stiffness[g],
+                arm.contact_damping[g],
+            )
+            change = max(change, abs(new - p[0]))
+            add_force(arm, n, new - p[0], work, X, D, u, qdd)
+            p[0] = new
+            G = D[n + 1, n + 1], D[n + 1, n + 2], D[n + 2, n + 2]
+            a = (
+                u[n + 1] - G[0] * p[1] - G[1] * p[2],
+                u[n + 2] - G[1] * p[1] - G[2] * p[2],
+            )
+            s = 0.5 * work.contact_start_rate[n + 1], 0.5 * work.contact_start_rate[n + 2]
+            x, y = friction_force(arm.contact_friction[g] * new, a, G, s)
+            change = max(change, abs(x - p[1]), abs(y - p[2]))
+            add_force(arm, n + 1, x - p[1], work, X, D, u, qdd)
+            add_force(arm, n + 2, y - p[2], work, X, D, u, qdd)
+            p[1], p[2] = x, y
+            largest = max(largest, abs(new), abs(x), abs(y))
+        if change <= TOLERANCE * largest:
+            break
+
+
+@compiled(inline=True)
+def add_force(arm, r, force, work, X, D, u, qdd):
+    """Add the effect of a force along row r on the rates u of near points and on qdd (n,)."""
+    if force == 0.0:
+        return
+    for g in range(arm.contact_kind.size):
+        if work.contact_is_near[g] != 0.0:
+            for s in range(3 * g, 3 * g + 3):
+                u[s] += D[s, r] * force
+    for k in range(qdd.size):
+        qdd[k] += force * X[r, k]
+
+
+@compiled
+def contact_loss(arm, qd, h, work):
+    """
+    Energy that the dampers and the friction of all points take up in a step h [J].
+
+    :param qd: rates in its middle, (n,).
+    """
+    W, loss = work.contact_jacobian, 0.0
+    for g in range(arm.contact_kind.size):
+        if work.contact_is_near[g] == 0.0:
+            continue
+        for r in range(3):
+            rate = 0.0
+            for k in range(qd.size):
+                rate += W[3 * g + r, k] * qd[k]
+            loss -= h * work.contact_force[g, r] * rate
+            if r == 0:
+                spring, _, _ = stop_force(
+                    -rate,
+                    -work.contact_start_rate[3 * g],
+                    h,
+                    -work.contact_start[g],
+                    arm.contact_stiffness[g],
+                    arm.contact_damping[g],
+                    STOP_DEPTH,
+                )
+                loss += h * spring * rate
+    return loss
+
+
+@compiled
+def set_contact_efforts(arm, work, out):
+    """Generalised forces W^T p (n,) of all points."""
+    for k in range(out.size):
+        out[k] = 0.0
+    for g in range(arm.contact_kind.size):
+        if work.contact_is_near[g] != 0.0:
+            for r in range(3):
+                for k in range(out.size):
+                    out[k] += work.contact_force[g, r] * work.contact_jacobian[3 * g + r, k]
+
+
+@compiled
+def add_contact_impulse(arm, h, work):
+    """Add the impulse of the ground and of obstacles in a step h [s] to work.impulse (6,)."""
+    J = work.impulse
+    for g in range(arm.contact_kind.size):
+        if work.contact_is_near[g] == 0.0 or arm.contact_body[g, 0] >= 0:
+            continue
+        axes, p, at = work.contact_axes[g], work.contact_force[g], work.contact_at[g]
+        x = h * (axes[0, 0] * p[0] + axes[1, 0] * p[1] + axes[2, 0] * p[2])
+        y = h * (axes[0, 1] * p[0] + axes[1, 1] * p[1] + axes[2, 1] * p[2])
+        z = h * (axes[0, 2] * p[0] + axes[1, 2] * p[1] + axes[2, 2] * p[2])
+        J[0] += at[1] * z - at[2] * y
+        J[1] += at[2] * x - at[0] * z
+        J[2] += at[0] * y - at[1] * x
+        J[3] += x
+        J[4] += y
+        J[5] += z
