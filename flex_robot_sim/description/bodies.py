@@ -262,6 +262,8 @@ def _moves_something(joint, moments):
         return True
     if joint.type.translates:
         return moments.mass > 0
+    if joint.pitch and moments.mass > 0:
+        return True
     # check the central inertias separately: in the sum with a long chain or a distant mass
     # they would be lost by rounding
     about_axis = np.trace(moments.second) - joint.axis @ moments.second @ joint.axis

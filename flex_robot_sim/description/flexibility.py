@@ -7,9 +7,15 @@ import numpy as np
 from flex_robot_sim.description.document import Document, XmlElement
 from flex_robot_sim.description.elastic_link import MAX_ELASTIC_COORDINATES, read_beam
 from flex_robot_sim.description.links import Joint, JointFriction, Link
-from flex_robot_sim.description.multi_dof_joint import ONLY_OF_PARTS, part_names, with_part_values
+from flex_robot_sim.description.multi_dof_joint import (
+    AXES,
+    ONLY_OF_PARTS,
+    part_names,
+    with_part_values,
+)
 from flex_robot_sim.description.plausibility import warn_implausible_beam
 from flex_robot_sim.description.reduced_element import check_reduced_station
+from flex_robot_sim.description.screw_joint import screw_pitch
 from flex_robot_sim.description.sensor_elements import STATION_TOLERANCE, read_encoder, read_imus
 from flex_robot_sim.description.values import read_attributes, read_children, unknown_name
 from flex_robot_sim.description.words import FLEXIBILITY
@@ -36,7 +42,7 @@ def add_flexibility(
             values = read_attributes(document, child, FLEXIBILITY[tag])
             name = values['name']
             names = [name]
-            if values.get('type') is not None:
+            if values.get('type') in AXES:
                 names = part_names(name, values['type'])
             if not {*names} <= {*items}:
                 raise unknown_name(
@@ -120,7 +126,8 @@ def _add_gear(document, element, values, joint, _joints):
         if values[name] is not None:
             raise document.error(
                 element,
-                f'joint "{joint.name}" has a {name} here, but no type',
+                f'joint "{joint.name}" has a {name} here, but '
+                + ('no type' if values['type'] is None else 'one coordinate'),
                 'Give it in the <limit> or <dynamics> of the joint',
             )
     if not joint.moves:
@@ -137,6 +144,7 @@ def _add_gear(document, element, values, joint, _joints):
             f'Give stiffness and rotor_inertia of joint "{joint.mimics}"',
         )
     encoder = read_encoder(document, children, joint.name)
+    pitch = screw_pitch(document, element, values, joint)
     _check_hysteresis(document, element, values, joint)
     if values['stiffness'] is None:
         if values['damping'] > 0:
@@ -152,6 +160,7 @@ def _add_gear(document, element, values, joint, _joints):
             and values['presliding'] == 0
             and values['creep_rate'] == 0
             and encoder is None
+            and pitch == 0
         ):
             raise document.error(
                 element,
@@ -195,6 +204,7 @@ def _add_gear(document, element, values, joint, _joints):
         spring_stiffness=values['spring_stiffness'],
         spring_reference=values['spring_reference'],
         encoder=encoder,
+        pitch=pitch,
     )
 
 

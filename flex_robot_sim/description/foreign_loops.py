@@ -1,6 +1,7 @@
 """Closed loops and joints in elements of other programs, which are passed over."""
 
 from flex_robot_sim.description.document import Document, XmlElement
+from flex_robot_sim.description.screw_joint import SCREW
 from flex_robot_sim.description.urdf_words import CONSTRAINT_TYPES
 from flex_robot_sim.description.words import FLEXIBILITY
 
@@ -37,10 +38,12 @@ def refuse_foreign_joint(document: Document, element: XmlElement) -> None:
     kind = TYPES.get(kind, kind)
     if kind in FLEXIBILITY['joint'].attributes['type'].choices:
         name = element.get('name')
+        known, pitch = ('continuous', ' pitch="..."') if kind == SCREW else ('fixed', '')
         raise document.error(
             element,
             f'joint "{name}" is {kind}, which URDF does not know',
-            f'Write type="fixed" here, and <joint name="{name}" type="{kind}"/> in <flexibility>',
+            f'Write type="{known}" here, and <joint name="{name}" type="{kind}"{pitch}/> in '
+            '<flexibility>',
         )
 
 

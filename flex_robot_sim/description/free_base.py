@@ -27,6 +27,12 @@ def refuse_parts_of_base(
         )
 
 
+PARTS = {
+    'planar': 'two prismatic joints and a revolute one',
+    'floating': 'three prismatic joints and a spherical one',
+}
+
+
 def check_free_base(document: Document, links: Sequence[Link], joints: Sequence[Joint]) -> None:
     """Raise DescriptionError for a floating or planar joint that is not alone at the root."""
     root = links[0]
@@ -40,7 +46,7 @@ def check_free_base(document: Document, links: Sequence[Link], joints: Sequence[
                 f'joint "{joint.name}" is {joint.kind} and its parent "{joint.parent}" is not the '
                 'root of the robot',
                 'Only a base is free: let its parent be the root, without other joints, or '
-                'build it from revolute and prismatic joints',
+                f'build it from {PARTS[joint.kind]}',
             )
         others = [one for one in at_root if one is not joint]
         if others or root.beam is not None:

@@ -13,6 +13,8 @@ from flex_robot_sim.description.attribute_text import (
     number,
 )
 from flex_robot_sim.description.joint_types import FREE_COMPONENTS
+from flex_robot_sim.description.multi_dof_joint import AXES
+from flex_robot_sim.description.screw_joint import SCREW
 from flex_robot_sim.description.urdf_elements import add_element, add_origin
 from flex_robot_sim.description.urdf_words import URDF
 from flex_robot_sim.description.values import MAX_VALUE
@@ -27,7 +29,7 @@ _LOWER_BOUNDS = {
 _FRICTION = {'damping': 'viscous_friction', 'friction': 'coulomb_friction'}
 DEFAULT_AXIS = 'z'
 WITHOUT_MOTOR = ('fixed', *FREE_COMPONENTS)
-MULTI_DOF = FLEXIBILITY['joint'].attributes['type'].choices
+MULTI_DOF = tuple(AXES)
 _IN_FLEXIBILITY = (
     'static_friction',
     'stribeck_rate',
@@ -48,6 +50,7 @@ def joint_elements(
     rpy: ArrayLike,
     limits: Mapping[str, Any],
     friction: Mapping[str, Any],
+    pitch: Any = None,
 ) -> tuple[Element, dict[str, str]]:
     """
     Return the <joint>, and attributes of that in <flexibility>, of `ArmBuilder.add_joint`.
@@ -55,10 +58,19 @@ def joint_elements(
     :param xyz: position, as text.
     :param limits: lower, upper, effort, velocity, acceleration, deceleration, jerk.
     :param friction: viscous_friction and other arguments about friction and spring.
+    :param pitch: of a screw joint, travel per turn [m].
     """
     owner = f'joint "{name}"'
-    kinds = *URDF['joint'].attributes['type'].choices, *MULTI_DOF
+    kinds = (
+        *URDF['joint'].attributes['type'].choices,
+        *FLEXIBILITY['joint'].attributes['type'].choices,
+    )
     expect_one_of(owner, 'type', kind, kinds)
+    if (kind == SCREW) != (pitch is not None):
+        remedy = (
+            'a screw joint needs one [m]' if kind == SCREW else f'{owner} is {kind}, leave it out'
+        )
+        raise SettingError(f'pitch of {owner}: {remedy}')
     if kind in MULTI_DOF:
         return _multi_dof_elements(
             (name, parent, child, kind), (xyz, rpy), {**limits, **friction}, axis
@@ -66,6 +78,13 @@ def joint_elements(
     flexible = attribute_texts(
         owner, FLEXIBILITY['joint'], {word: friction[word] for word in _IN_FLEXIBILITY}
     )
+    if kind == SCREW:
+        kind = 'revolute'
+        flexible = {
+            'type': SCREW,
+            **attribute_texts(owner, FLEXIBILITY['joint'], {'pitch': pitch}),
+            **flexible,
+        }
     dynamics = attribute_texts(
         owner,
         URDF['dynamics'],

@@ -207,6 +207,7 @@ class Joint:
     spring_reference: float = 0.0  # position without force of this spring   [rad or m]
     encoder: Encoder | None = None  # None: exact measurements
     part_of: str = ''  # universal or spherical joint of which it is a coordinate
+    pitch: float = 0.0  # of a screw joint, travel per turn                    [m]
 
     def __post_init__(self) -> None:
         assert self.kind in JOINT_TYPES, f'unknown joint type {self.kind!r}'
@@ -234,10 +235,14 @@ class Joint:
     @property
     def screw(self) -> np.ndarray:
         """Screw axis (omega, v) of the motion in the joint frame, (6,) [-]."""
-        zero = np.zeros(3)
-        return np.concatenate(
-            [self.axis if self.type.rotates else zero, self.axis if self.type.translates else zero]
-        )
+        if self.type.rotates:
+            return np.concatenate([self.axis, self.axis * self.lead])
+        return np.concatenate([np.zeros(3), self.axis * self.type.translates])
+
+    @property
+    def lead(self) -> float:
+        """Travel of a screw joint along its axis per angle [m/rad]; other joints have none."""
+        return self.pitch / (2 * np.pi)
 
     @property
     def reflected_inertia(self) -> float:

@@ -44,7 +44,7 @@ def split_joints(
     """
     parts: dict[str, list[Joint]] = {}
     for element in [] if flexibility is None else flexibility.iterchildren('joint'):
-        if element.get('type') is not None:
+        if element.get('type') in AXES:
             values = read_attributes(document, element, FLEXIBILITY['joint'])
             joint = joints.get(values['name'])
             if joint is not None:

@@ -203,6 +203,7 @@ def _joint(joint):
                 'gear_ratio',
                 'spring_stiffness',
                 'spring_reference',
+                'pitch',
             )
         },
         'slip': [list(pair) for pair in joint.slip],

@@ -412,16 +412,33 @@ FLEXIBILITY = {
                 'choice',
                 '',
                 None,
-                '`universal` or `spherical`, of a joint that is `fixed` in the URDF',
-                choices=('universal', 'spherical'),
+                '`universal` or `spherical`, of a joint that is `fixed` in the URDF; `screw`, of '
+                'one that is `revolute` or `continuous`: it also moves along its axis',
+                choices=('universal', 'spherical', 'screw'),
             ),
-            'lower': number('rad', None, 'with a type: smallest angle about each axis'),
-            'upper': number('rad', None, 'with a type: largest angle about each axis'),
+            'pitch': number(
+                'm',
+                None,
+                'of a screw joint: travel along its axis per turn, as `screw_thread_pitch` of '
+                'SDF; negative: a left-handed thread',
+            ),
+            'lower': number(
+                'rad', None, 'of a universal or spherical joint: smallest angle about each axis'
+            ),
+            'upper': number(
+                'rad', None, 'of a universal or spherical joint: largest angle about each axis'
+            ),
             'viscous_friction': number(
-                'N m s/rad', None, 'with a type: viscous friction', at_least=0.0
+                'N m s/rad',
+                None,
+                'of a universal or spherical joint: viscous friction',
+                at_least=0.0,
             ),
             'coulomb_friction': number(
-                'N m', None, 'with a type: dry friction in motion', at_least=0.0
+                'N m',
+                None,
+                'of a universal or spherical joint: dry friction in motion',
+                at_least=0.0,
             ),
             'stiffness': positive(
                 'N m/rad or N/m', None, 'stiffness between motor side and link side; absent: rigid'

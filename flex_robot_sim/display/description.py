@@ -29,6 +29,7 @@ from flex_robot_sim.display.free_base_joints import add_base_joints
 from flex_robot_sim.display.older_urdf import convert_to_version_1_0
 from flex_robot_sim.display.places import MOTIONS, axes_of_motions, places, station_point
 from flex_robot_sim.display.split_joints import split_joints
+from flex_robot_sim.display.split_screws import split_screws
 from flex_robot_sim.display.visuals import read_visuals
 from flex_robot_sim.model.arm_model import ArmModel
 
@@ -52,6 +53,7 @@ def display_description(arm: ArmModel, keep_straight: bool = False) -> str:
         root.remove(element)
     split_joints(root, arm.description)
     add_base_joints(root, arm.description)
+    split_screws(root, arm.description)
     joints, links = _by_name(root, 'joint'), _by_name(root, 'link')
     _move_joints(joints, arm)
     if root.find('link/visual') is None:

@@ -5,6 +5,7 @@ import numpy as np
 from flex_robot_sim.display.free_base_joints import base_joint_positions, joint_names
 from flex_robot_sim.display.places import places
 from flex_robot_sim.display.posture import Posture
+from flex_robot_sim.display.split_screws import travel_names
 from flex_robot_sim.model.arm_model import ArmModel
 
 
@@ -13,7 +14,7 @@ class DisplayJoints:
     Names and positions of all joints of the display description of an arm.
 
     They are the joints of the arm on the link side, the held mimic joints, so that no program
-    moves them, and six virtual joints per free base and per Place.
+    moves them, the travels of screw joints, and six virtual joints per free base and per Place.
     """
 
     def __init__(self, arm: ArmModel) -> None:
@@ -23,10 +24,12 @@ class DisplayJoints:
             for joint in arm.description.joints
             if joint.kind != 'fixed' and not joint.moves and not joint.is_base
         ]
+        travels = travel_names(arm.description)
         base_joints = joint_names(arm.description)
         self.names = (
             *arm.joint_names,
             *(joint.name for joint in held),
+            *travels.values(),
             *base_joints,
             *(name for place in frames for name in place.joint_names),
         )
@@ -35,8 +38,12 @@ class DisplayJoints:
         self._positions[self._joint_count : self._joint_count + len(held)] = [
             j.held_at for j in held
         ]
-        self._posture = Posture(arm)
         first = self._joint_count + len(held)
+        self._travels = slice(first, first + len(travels))
+        self._screws = np.array([arm.idx_q[name] for name in travels], int)
+        self._leads = np.array([arm.description.joint(name).lead for name in travels])
+        self._posture = Posture(arm)
+        first += len(travels)
         self._base_rows = slice(first, first + len(base_joints))
         if arm.description.free_joint is not None:
             self._base_link = arm.frames[arm.description.free_joint.child]
@@ -58,6 +65,7 @@ class DisplayJoints:
         q = self._posture.take(coordinates)
         positions = self._positions.copy()
         positions[: self._joint_count] = q[: self._joint_count]
+        positions[self._travels] = self._leads * q[self._screws]
         if self._base_rows.stop > self._base_rows.start:
             R, p = self._posture.frame(self._base_link)
             turn, move = self._start_R.T @ R, self._start_R.T @ (p - self._start_p)

@@ -40,9 +40,10 @@ def reach(description: RobotDescription) -> float:
 def _length(joint):
     """Distance between the links of a joint at most [m]."""
     travel = 0.0
-    if joint.type.translates:
+    if joint.type.translates or joint.pitch:
         limits = np.abs([joint.lower, joint.upper])
         travel = float(limits[np.isfinite(limits)].max(initial=0.0))
+        travel *= abs(joint.lead) if joint.pitch else 1.0
     return float(np.linalg.norm(joint.position)) + travel
 
 

@@ -156,20 +156,22 @@ class ElementSum:
         motion = motion._replace(R=R)
         if j < 0:
             return motion
+        if axis[3:].any():  # a fixed prismatic joint, or a screw, moves the link as a whole
+            z = R @ axis[3:]
+            motion = _shift_origin(motion, z * q[j])
+            J_T = motion.J_T.copy()
+            J_T[:, j] += z
+            motion = motion._replace(J_T=J_T, a=motion.a + 2 * cross(motion.omega, z) * qd[j])
         if axis[:3].any():
             z, J_R = R @ axis[:3], motion.J_R.copy()
             J_R[:, j] += z
-            return motion._replace(
+            motion = motion._replace(
                 R=R @ rotation(axis[:3], q[j]),
                 J_R=J_R,
                 omega=motion.omega + z * qd[j],
                 alpha=motion.alpha + cross(motion.omega, z) * qd[j],
             )
-        z = R @ axis[3:]  # a fixed prismatic joint moves the link as a whole
-        motion = _shift_origin(motion, z * q[j])
-        J_T = motion.J_T.copy()
-        J_T[:, j] += z
-        return motion._replace(J_T=J_T, a=motion.a + 2 * cross(motion.omega, z) * qd[j])
+        return motion
 
     def _add_rigid(self, i, motion, M, h):
         """Add a rigid body, the last column of table 1."""

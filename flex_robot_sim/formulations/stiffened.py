@@ -131,8 +131,8 @@ class Stiffened:
         if j < 0:
             return TransformRates(parent.W @ home, parent.dW @ home, parent.bias @ home)
         if S[:3].any():
-            motion = _homogeneous(rotation(S[:3], q[j]), np.zeros(3), 1)
-            generator = _homogeneous(skew(S[:3]), np.zeros(3))
+            motion = _homogeneous(rotation(S[:3], q[j]), S[3:] * q[j], 1)  # a screw has S[3:]
+            generator = _homogeneous(skew(S[:3]), S[3:])
         else:
             motion = _homogeneous(np.eye(3), S[3:] * q[j], 1)
             generator = _homogeneous(np.zeros((3, 3)), S[3:])

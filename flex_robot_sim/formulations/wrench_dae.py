@@ -192,10 +192,11 @@ class WrenchDae:
             if j >= 0:
                 # along the axis: S^T W + rotor q'' = torque of the drive, instead of (26)
                 rotor = arrays.rotor[j] if arrays.motor[j] < 0 else 0.0
-                axis_projector = np.outer(S, S)
-                P = P + (rotor - 1.0) * axis_projector
+                squared = S @ S  # above 1 for a screw joint
+                axis_projector = np.outer(S, S) / squared
+                P = P + (rotor / squared - 1.0) * axis_projector
                 wrench = axis_projector
-                drive_forces[i] = force[j]
+                drive_forces[i] = force[j] / squared
             rhs[row : row + 6] = P @ c + S * drive_forces[i]
             add_block(row, row, wrench)
             add_block(row, row + 6, P)
@@ -269,9 +270,9 @@ class WrenchDae:
                             + attachments[i].N
                             @ solution[row_start[parent] + 12 : row_start[parent + 1]]
                         )
-                qdd[j] = arrays.screw[i] @ (
-                    twist_rates[i] - attachments[i].X @ dV_parent - biases[i]
-                )
+                S = arrays.screw[i]
+                relative = twist_rates[i] - attachments[i].X @ dV_parent - biases[i]
+                qdd[j] = S @ relative / (S @ S)
                 m = arrays.motor[j]
                 if m >= 0:
                     qdd[m] = force[m] / arrays.rotor[j]

@@ -96,13 +96,15 @@ class WrenchMotion:
         for i, attachment in enumerate(self._attachments(self.q)):
             j, S = self.arm.arrays.joint[i], self.arm.arrays.screw[i]
             relative_twist = self.V[i] - attachment.X @ attachment.V
-            constraint_twist = relative_twist - S * (S @ relative_twist)
+            squared = S @ S or 1.0  # above 1 for a screw joint
+            constraint_twist = relative_twist - S * (S @ relative_twist) / squared
             parent = self.arm.arrays.parent[i]
             R, p = self._frame(parent)
             offset = attachment.R.T @ (R.T @ (self.p[i] - p) - attachment.p)
             relative_R = attachment.R.T @ R.T @ self.R[i]
             if j >= 0:
-                offset = offset - S[3:] * (S[3:] @ offset)
+                along = S[3:] / (np.linalg.norm(S[3:]) or 1.0)
+                offset = offset - along * (along @ offset)
                 if S[:3].any():
                     relative_R = np.column_stack([S[:3], relative_R @ S[:3]])
             angle = (
@@ -130,7 +132,8 @@ class WrenchMotion:
         for i, attachment in enumerate(attachments):
             j = self.arm.arrays.joint[i]
             if j >= 0:
-                self.qd[j] = self.arm.arrays.screw[i] @ (self.V[i] - attachment.X @ attachment.V)
+                S = self.arm.arrays.screw[i]
+                self.qd[j] = S @ (self.V[i] - attachment.X @ attachment.V) / (S @ S)
         return self.system.solve_stacked(
             attachments, self.V, self.q, self.qd, force(self.q, self.qd, self.time)
         )

@@ -88,6 +88,7 @@ class ArmBuilder(LinkBuilder, SensorBuilder, ConstraintBuilder):
         xyz: ArrayLike | None = None,
         rpy: ArrayLike = ZERO,
         station: float | None = None,
+        pitch: float | None = None,
         lower: float | None = None,
         upper: float | None = None,
         effort: float | None = None,
@@ -113,11 +114,13 @@ class ArmBuilder(LinkBuilder, SensorBuilder, ConstraintBuilder):
         :param parent, child: names of links of this arm.
         :param type: 'revolute', 'prismatic', 'continuous' or 'fixed'; 'universal' about the axes x
             and y of the joint frame, or 'spherical' about x, y and z, with the coordinates
-            `<name>_x`, `<name>_y` and `<name>_z`; at the base 'floating' or 'planar'.
+            `<name>_x`, `<name>_y` and `<name>_z`; 'screw', which turns about its axis and moves
+            along it; at the base 'floating' or 'planar'.
         :param axis: direction of the motion in the joint frame: 'x', '-y', ... or (3,).
         :param xyz, rpy: pose of the joint in the frame of the parent, (3,) [m] and (3,) [rad];
             default of xyz: the end of a flexible parent, the origin of a rigid one.
         :param station: distance along a flexible parent, instead of xyz [m].
+        :param pitch: of a screw joint: travel along the axis per turn [m].
         :param lower, upper: limits [rad or m]; default of a revolute joint: none.
         :param effort: largest effort of the motor [N m or N]; default: no limit.
         :param velocity: largest speed [rad/s or m/s]; default: no limit.
@@ -166,6 +169,7 @@ class ArmBuilder(LinkBuilder, SensorBuilder, ConstraintBuilder):
                 'spring_stiffness': spring_stiffness,
                 'spring_reference': spring_reference,
             },
+            pitch,
         )
         self._keep_joint(name, joint, gear)
         return self

@@ -8,8 +8,8 @@ BUS = link(name='bus')
 
 MISTAKES = {
     '6: joint "free" is floating and its parent "arm" is not the root of the robot. Only a base '
-    'is free: let its parent be the root, without other joints, or build it from revolute and '
-    'prismatic joints.': robot(
+    'is free: let its parent be the root, without other joints, or build it from three '
+    'prismatic joints and a spherical one.': robot(
         link(), joint(), BUS, FREE.format('').replace('parent link="base"', 'parent link="arm"')
     ),
     '4: joint "free" is floating, and its parent "base" has joint "hinge", too. Let "base" have '

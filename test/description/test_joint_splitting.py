@@ -56,8 +56,8 @@ def test_the_element_of_a_coordinate_overrides_that_of_its_joint():
 MISTAKES = {
     hung(fixed=joint('ball')): 'joint "ball" is spherical here and continuous in the URDF. Write '
     'type="fixed" in its <joint>, which other tools read, or remove the type here.',
-    hung('type="ball"'): 'type = "ball" is not one of: universal, spherical. Choose one of: '
-    'universal, spherical.',
+    hung('type="ball"'): 'type = "ball" is not one of: universal, spherical, screw. Choose '
+    'one of: universal, spherical, screw.',
     hung('type="universal" stiffness="9"'): 'joint "ball" has a stiffness, but neither motor nor '
     'gear. Remove stiffness.',
     hung('type="universal" lower="1"'): 'the range of joint "ball" is not complete. Give lower '

@@ -452,6 +452,9 @@ def test_calls_reach_all_words_of_flexibility(tmp_path):
         viscous_friction=1,
         coulomb_friction=1,
     )
+    builder.add_rigid('nut', mass=1, inertia=(1, 1, 1)).add_joint(
+        'lead', parent='rod', child='nut', type='screw', pitch=0.1
+    )
     curve = [(0, 0, 0), (0.5, 0.1, 0), (1, 0, 0)]
     builder.add_beam(
         'curve', axis=curve, section=frs.Rod(0.01), material='steel', twist_coupling=True, count=6
@@ -714,9 +717,8 @@ MISTAKES = {
         'shoulder', **TO_TOOL
     ),
     'type = \'hinge\' of joint "x" is unknown. Known: revolute, '
-    'continuous, prismatic, fixed, floating, planar, universal, spherical': lambda b: b.add_joint(
-        'x', **TO_TOOL, type='hinge'
-    ),
+    'continuous, prismatic, fixed, floating, planar, universal, spherical, '
+    'screw': lambda b: b.add_joint('x', **TO_TOOL, type='hinge'),
     'axis = (0, 0, 0) of joint "x" must be a direction other than zero': lambda b: b.add_joint(
         'x', **TO_TOOL, axis=(0, 0, 0)
     ),
