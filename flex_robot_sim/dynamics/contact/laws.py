@@ -13,7 +13,7 @@ with a symmetric and positive G, so that u and p are unique.
 
 from math import sqrt
 
-from flex_robot_sim.dynamics.joint_laws import stop_force
+from flex_robot_sim.dynamics.joint_laws.stops import stop_force
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.model.stops import STOP_DEPTH
 

@@ -15,7 +15,7 @@ step corrects it (T44). Only points that may touch within the step take part.
 from flex_robot_sim.dynamics.contact.gaps import set_contact_jacobian
 from flex_robot_sim.dynamics.contact.laws import friction_force, normal_force
 from flex_robot_sim.dynamics.factor_reuse import solve_with_factors
-from flex_robot_sim.dynamics.joint_laws import stop_force
+from flex_robot_sim.dynamics.joint_laws.stops import stop_force
 from flex_robot_sim.dynamics.kinematics import set_base_poses
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.model.stops import STOP_DEPTH
