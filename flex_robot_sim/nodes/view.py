@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from functools import partial
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from flex_robot_sim.model.described_text import reduced_files
 from flex_robot_sim.nodes.settings import KNOWN_PARAMETERS, VIEW_SETTINGS, ViewSettings
 from flex_robot_sim.nodes.view_inputs import ViewInputs
 from flex_robot_sim.nodes.view_prediction import Prediction
 from flex_robot_sim.nodes.view_remote import ViewRemote
 from flex_robot_sim.ros.endpoints import make_timer
 from flex_robot_sim.ros.polling_node import PollingNode
+from flex_robot_sim.ros.robot_source import REDUCED_FILES
 from flex_robot_sim.ros.topics import JOINT_COMMANDS
 from flex_robot_sim.util.exceptions import plain
 from flex_robot_sim.viewer.missing import refuse_without_view
@@ -38,7 +41,13 @@ class ViewNode(PollingNode):
         self._browser_folder: TemporaryDirectory[str] | None = None  # redirects to the page
         self._remote: ViewRemote | None = None
         self._frame_count = 0
+        self._notes: list[str] = []  # about links without their reduced file
         super().__init__('view', VIEW_SETTINGS, KNOWN_PARAMETERS)
+
+    def on_rigid_link(self, line: str) -> None:
+        """Report a link whose reduced file is missing."""
+        self._notes.append(line)
+        self.get_logger().warning(line)
 
     def begin(self, arm: ArmModel) -> None:
         """Show `arm`."""
@@ -47,7 +56,8 @@ class ViewNode(PollingNode):
 
         settings, observed = self.parameters[ViewSettings], ObservedArm(arm)
         self._remote = remote = ViewRemote(self)
-        self._observed = observed
+        self._observed, self._files = observed, reduced_files(arm)
+        observed.notes += self._notes
         self._inputs = ViewInputs(self, arm, observed)
         self.polled = self._inputs.polled
         self._page = page = Page(arm.description.name, settings.view_port or None)
@@ -64,6 +74,7 @@ class ViewNode(PollingNode):
         now = time.monotonic()
         self._inputs.poll(now)
         remote.poll(now)
+        self._compare_files(remote.parameters)
         self._prediction.update(
             now, self._observed, remote.parameters, self.count_publishers(JOINT_COMMANDS.name) > 0
         )
@@ -71,6 +82,17 @@ class ViewNode(PollingNode):
         # each frame is packed separately for each browser
         if page.browser_count <= MAX_FULL_RATE_BROWSERS or self._frame_count % SKIP_INTERVAL:
             self._view.update(now)
+
+    def _compare_files(self, parameters):
+        """Draw links as rigid ones whose reduced file is another one than that of `dynamics`."""
+        theirs = json.loads(parameters.get('dynamics', {}).get(REDUCED_FILES) or '{}')
+        for link in [
+            one for one in self._files if theirs.get(one) not in (None, self._files[one])
+        ]:
+            del self._files[link]
+            reason = 'its reduced file is not the one of the node dynamics'
+            self._inputs.draw_rigid(link, reason)
+            self.get_logger().warning(self._observed.notes[-1])
 
     def close(self) -> None:
         """End pushes, and close the page."""

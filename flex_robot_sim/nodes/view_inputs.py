@@ -40,9 +40,7 @@ class ViewInputs:
         self._motors = arm.motor_q[self._motor_joints]
         self._rows, self._flex_rows = joint_rows(arm), flex_rows(arm)
         self._effort = NamedValues(arm.description.urdf_joint_names, topics.JOINT_STATES)
-        self._flex = NamedValues(
-            [arm.coordinate_names[k] for k in self._flex_rows], topics.FLEX_STATES, 'coordinate'
-        )
+        self._flex = self._flex_reader()
         self._target = NamedValues(arm.joint_names, topics.TARGET)
         self._twin = NamedValues(arm.joint_names, topics.TWIN_JOINT_STATES)
         self._readers: list[tuple[Any, Callable[[float, Any], None]]] = []
@@ -62,6 +60,16 @@ class ViewInputs:
         """Return the subscriptions."""
         return tuple(subscription for subscription, _ in self._readers)
 
+    def draw_rigid(self, link: str, reason: str) -> None:
+        """Keep the elastic coordinates of a link at zero, and note the reason."""
+        rigid = np.concatenate(
+            [np.arange(self._arm.size)[rows] for _, rows in self._arm.beams_of(link)]
+        )
+        self._flex_rows = np.setdiff1d(self._flex_rows, rigid)
+        self._flex = self._flex_reader()
+        self._observed.coordinates[rigid] = 0.0
+        self._observed.notes.append(f'link "{link}" is shown as a rigid one: {reason}')
+
     def poll(self, now: float) -> None:
         """Process the messages received until now [s]."""
         for subscription, read in self._readers:
@@ -75,6 +83,10 @@ class ViewInputs:
         ]:
             del observed.status[name]
         observed.problem = next(iter(self._problems.values()), '')
+
+    def _flex_reader(self):
+        names = [self._arm.coordinate_names[k] for k in self._flex_rows]
+        return NamedValues(names, topics.FLEX_STATES, 'coordinate')
 
     def _listen(self, topic: Topic, read: Callable[[float, Any], None]) -> None:
         subscription = subscribe(self._node, topic, lambda _: None, topic.quality_for('view'))

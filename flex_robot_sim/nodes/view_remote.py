@@ -18,6 +18,7 @@ from flex_robot_sim.control.controller_settings import ControllerSettings
 from flex_robot_sim.ros import services, topics
 from flex_robot_sim.ros.conversions import set_vector
 from flex_robot_sim.ros.endpoints import advertise, make_client
+from flex_robot_sim.ros.robot_source import REDUCED_FILES
 from flex_robot_sim.viewer.remote import Command
 
 AVAILABILITY_PERIOD_S = 0.5  # period of the check for services and subscribers
@@ -32,7 +33,7 @@ SERVICES = {
 PAYLOAD_PARAMETERS = 'payload_link', 'payload_mass', 'payload_centre'
 GAINS = tuple(ControllerSettings.__dataclass_fields__)
 READ_PARAMETERS = {
-    'dynamics': (*PAYLOAD_PARAMETERS, 'period'),
+    'dynamics': (*PAYLOAD_PARAMETERS, 'period', REDUCED_FILES),
     'controller': (Command.SHAPER, Command.FEEDBACK, *PAYLOAD_PARAMETERS, *GAINS),
 }
 

@@ -109,7 +109,8 @@ def read_run(path: str | Path, namespace: str = '') -> RecordedRun:
         list(messages.tallies.values()),
         messages.namespace,
     )
-    run.arm = _arm(run, messages.description, reader.facts.get(REDUCED_FILES))
+    hashes = reader.facts.get(REDUCED_FILES) or _reduced_files(run.parameters)
+    run.arm = _arm(run, messages.description, hashes)
     clock = _RunClock(joints['position'].times, joints['position'].stamps)
     run.arrival = (joints['position'].times - clock.first) * NANOSECOND
     states = {
@@ -376,6 +377,18 @@ def _parameters(metadata, namespace):
                 except ValueError:
                     values[key] = text
     return parameters_by_node
+
+
+def _reduced_files(parameters_by_node):
+    """SHA-256 of the files of reduced links by link, from the parameters of the nodes."""
+    for values in parameters_by_node.values():
+        try:
+            found = json.loads(values.get('reduced_files') or '{}')
+        except (TypeError, ValueError):
+            continue
+        if found and isinstance(found, dict):
+            return found
+    return {}
 
 
 def _arm(run, description, hashes):

@@ -6,7 +6,7 @@ node takes 6 instead of 17 % (medians of runs of 20 s in turns).
 """
 
 import sys
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, cast
 
 from rclpy.clock import ROSClock
@@ -28,6 +28,7 @@ class PollingNode(Node):
     """Waits for the robot, and then observes it."""
 
     polled: Collection[Subscription] = ()  # subscriptions that no executor waits for
+    on_rigid_link: Callable[[str], object] | None = None  # see `when_arm_is_known`
 
     def __init__(self, name: str, kinds: Sequence[type[Settings]], known: Collection[str]) -> None:
         """Declare the parameters `kinds` as in Parameters; call `begin` with the robot."""
@@ -35,7 +36,7 @@ class PollingNode(Node):
         if must_compile():
             self.get_logger().info(why_compiling())
         self.parameters = Parameters(self, *kinds, known=known)
-        when_arm_is_known(self, self.parameters[RobotSettings], self._start)
+        when_arm_is_known(self, self.parameters[RobotSettings], self._start, self.on_rigid_link)
 
     @property
     def subscriptions(self) -> Iterator[Subscription]:

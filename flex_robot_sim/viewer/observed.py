@@ -66,3 +66,4 @@ class ObservedArm:
         self.twin: np.ndarray | None = None  # joints of the twin (joints,)  [rad, m]
         self.twin_received_at = -np.inf  # [s]
         self.status: dict[str, Status] = {}  # by node: dynamics, controller, bridge
+        self.notes: list[str] = []  # lines about the drawing

@@ -147,6 +147,8 @@ class RobotView:
         rows.update(self._plots.tip_rows())
         if self._label:
             rows['predicted'] = self._label
+        for number, note in enumerate(observed.notes, 1):
+            rows[f'note {number}' if number > 1 else 'note'] = note
         return rows
 
     def _state(self, now):
