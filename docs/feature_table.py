@@ -37,7 +37,8 @@ def _tree(beam=None, joint=None, gear=None):
     if beam is None:
         builder.add_rigid('arm', mass=1.0, centre=(0.2, 0, 0))
     else:
-        builder.add_beam('arm', length=0.4, material='steel', section=SECTION, **beam)
+        size = {} if 'axis' in beam else {'length': 0.4}
+        builder.add_beam('arm', material='steel', section=SECTION, **size, **beam)
     builder.add_rigid('tool', mass=0.2, centre=(0.1, 0, 0), inertia=(1e-3, 1e-3, 1e-3))
     builder.add_joint('shoulder', parent='base', child='arm', axis='y')
     builder.add_joint(
@@ -116,7 +117,7 @@ KINDS: dict[str, Callable[[], frs.ArmBuilder]] = {
     'rigid body': _tree,
     'beam, assumed modes': lambda: _tree({}),
     'beam, finite elements': lambda: _tree({'elements': 2}),
-    'spatial beam': lambda: _tree({'twist_coupling': True}),
+    'spatial beam': lambda: _tree({'axis': [(0, 0, 0), (0.4, 0, 0)]}),
     'reduced link': _reduced,
     'prismatic joint': lambda: _tree(
         joint={'type': 'prismatic', 'axis': 'y', 'lower': -1, 'upper': 1}

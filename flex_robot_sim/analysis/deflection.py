@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.model.arguments import checked_states
 from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.model.body_kinds import has_spatial_bodies
 from flex_robot_sim.spatial.exponential import set_rotation, set_rotation_vector
 from flex_robot_sim.util.exceptions import SettingError
 
@@ -61,7 +62,7 @@ def _tips(arm, link, q, has_turn):
     """Return translations (k, 3) and, with `has_turn`, rotations (k, 3, 3) at states (k, n)."""
     if link not in arm.tips:
         raise SettingError(f'no flexible link "{link}". Known: {", ".join(arm.tips)}')
-    if arm.description.beam(link).axis is not None:
+    if has_spatial_bodies(arm, link):
         return _spatial_tips(arm, link, q)
     R, rotations = np.tile(np.eye(3), (len(q), 1, 1)), np.empty((len(q), 3, 3))
     p, length, beams = np.zeros((len(q), 3)), 0.0, arm.beams_of(link)

@@ -73,7 +73,7 @@ def beam_link(
     counts: Mapping[str, Any],
     damping: Mapping[str, Any],
     axis: ArrayLike | None = None,
-    twist_coupling: bool = False,
+    twist_coupling: bool | None = None,
 ) -> tuple[Element, Element]:
     """
     Return the <link>, and that in <flexibility>, of the arguments of `ArmBuilder.add_beam`.
@@ -82,8 +82,8 @@ def beam_link(
     :param damping: damping_ratio, damping_time.
     """
     owner = f'link "{name}"'
-    if not isinstance(twist_coupling, bool):
-        raise unusable(owner, 'twist_coupling', twist_coupling, 'True or False')
+    if not isinstance(twist_coupling, bool | None):
+        raise unusable(owner, 'twist_coupling', twist_coupling, 'True, False or None')
     points = None if axis is None else _points(owner, axis, length, end)
     tip = _end(owner, length, end) if points is None else points[-1]
     y_text = attribute_text(owner, 'y_axis', y_axis, FLEXIBILITY['link'].attributes['y_axis'])
@@ -122,8 +122,8 @@ def beam_link(
         points = np.array([np.zeros(3), tip]) if points is None else points
         curve = AxisCurve(points, _root_y_axis(points, y_text))
     attributes = {'name': name, 'end': vector_text(tip), 'y_axis': y_text}
-    if twist_coupling:
-        attributes['twist_coupling'] = 'on'
+    if twist_coupling is not None:
+        attributes['twist_coupling'] = 'on' if twist_coupling else 'off'
     flexible = flexible_element('link', attributes, parts, sections)
     if curve is not None and is_composite:
         matrices = composite_matrices(owner, stations, twist, mass, section_inertia, curve.length)
@@ -138,7 +138,7 @@ def beam_link(
         uniform = Section(weight / arc, moments, 1.0, 1.0, 1.0, 1.0)
         matrices = matrices_of_section(uniform, beam.profile, twist)
         return _spatial_link(name, curve, matrices), flexible
-    if not twist_coupling and not moments[0] and counts['torsion'] != 0:
+    if not moments[0] and counts['torsion'] != 0:
         raise SettingError(
             f'section_inertia of {owner}: torsion needs a moment of inertia about '
             'the beam. Give three moments [kg m], or torsion=0'

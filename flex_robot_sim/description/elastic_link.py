@@ -1,6 +1,7 @@
 """One flexible link: its beam and the discretisation of its bending."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from flex_robot_sim.description.reduced_element import read_reduced_link
 from flex_robot_sim.description.sensors import FlexSensor
 from flex_robot_sim.description.spatial_link import is_spatial, read_spatial_beam
 from flex_robot_sim.description.strain_gauges import read_gauges
+from flex_robot_sim.description.twist_coupling import read_twist_coupling, refuse_uncoupled
 from flex_robot_sim.description.values import only, read_attributes, read_children
 from flex_robot_sim.description.words import FLEXIBILITY
 from flex_robot_sim.elastic.section import DIRECTIONS, STIFFNESS_OF
@@ -44,6 +46,7 @@ def read_beam(
             'Give the link an <inertial> with the mass of the whole beam',
         )
     if children['reduced']:
+        refuse_uncoupled(document, element, values['twist_coupling'], link.name)
         fields = read_reduced_link(document, element, values, link, children)
         if fields is None:
             return None
@@ -58,7 +61,8 @@ def read_beam(
             f'flexible link "{link.name}" has a <strain_gauge> and no <reduced>',
             'Give a beam a <flex_sensor>',
         )
-    if is_spatial(values, children):
+    if is_spatial(children):
+        refuse_uncoupled(document, element, values['twist_coupling'], link.name)
         fields = read_spatial_beam(document, element, values, link, children)
         return ElasticBeam(
             **fields,
@@ -79,7 +83,7 @@ def read_beam(
     section_inertia = _section_inertia(document, element, link, axes, length, section.profile)
     if section_inertia[0] == 0 and discretisation['coordinates']['torsion']:
         section_inertia[0] = _polar_inertia(document, element, link.name, mass_properties)
-    return ElasticBeam(
+    beam = ElasticBeam(
         end=np.array(values['end']),
         axes=axes,
         length=length,
@@ -92,6 +96,9 @@ def read_beam(
         profile=section.profile,
         **section.outline,
     )
+    choice = values['twist_coupling']
+    is_coupled = read_twist_coupling(document, element, choice, link.name, beam)
+    return replace(beam, twist_coupling=is_coupled)
 
 
 def _beam_frame(document, element, link, values):

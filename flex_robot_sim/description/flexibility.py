@@ -108,7 +108,7 @@ def _add_link_parts(document, element, values, link, links):
         link = replace(link, beam=read_beam(document, element, values, link))
         if link.beam is not None:
             warn_implausible_beam(document, link)
-    elif not imus or any(children.values()) or 'y_axis' in element.attrib:
+    elif not imus or any(children.values()) or {'y_axis', 'twist_coupling'} & {*element.attrib}:
         raise document.error(
             element, '<link> has no end', 'Give end [m]: far end of the beam, in the link frame'
         )

@@ -57,6 +57,7 @@ class ElasticBeam:
     matrices: SectionMatrices | None = None  # of its sections; None: by the stiffnesses above
     twist: tuple[tuple[float, float], ...] = ()  # share of the length, and pretwist there [rad]
     reduced: ReducedBeam | None = None  # of a reduced link, whose stations have numbers
+    twist_coupling: bool = False  # whether bending of a straight beam couples with twist
 
     def count(self, direction: str) -> int:
         """Number of elastic coordinates of a segment in one direction."""

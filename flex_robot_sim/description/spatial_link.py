@@ -29,17 +29,11 @@ _DIRECTIONS = ('bending_y', 'bending_z', 'torsion', 'stretch', 'boundary')
 _DIAGONAL = ('EA', 'kGAy', 'kGAz', 'GJ', 'EIy', 'EIz')  # of a stiffness matrix
 
 
-def is_spatial(values: Mapping[str, Any], children: Mapping[str, list[XmlElement]]) -> bool:
-    """Whether the attributes and the children of a <link> describe a spatial beam."""
+def is_spatial(children: Mapping[str, list[XmlElement]]) -> bool:
+    """Whether the children of a <link> describe a spatial beam."""
     sections = [*children['section'], *children['rectangle']]
-    return (
-        bool(children['axis'])
-        or values['twist_coupling'] == 'on'
-        or any(
-            word in section.attrib
-            for section in sections
-            for word in ('stiffness', 'mass', 'twist')
-        )
+    return bool(children['axis']) or any(
+        word in section.attrib for section in sections for word in ('stiffness', 'mass', 'twist')
     )
 
 

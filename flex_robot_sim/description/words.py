@@ -152,10 +152,11 @@ FLEXIBILITY = {
             'twist_coupling': Attribute(
                 'choice',
                 '',
-                'off',
-                '`on`: bending couples with twist, so that the beam can buckle sideways; it then '
-                'is a spatial beam',
-                choices=('off', 'on'),
+                None,
+                '`on`: bending couples with twist, so that a straight beam can buckle sideways; '
+                '`off`: it does not; absent: `on` if a segment has coordinates in both planes and '
+                'in torsion, at most 24 in all, and one of EIy and EIz exceeds 4 times the other',
+                choices=('on', 'off'),
             ),
         },
         (

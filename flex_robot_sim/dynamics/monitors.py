@@ -18,7 +18,7 @@ from flex_robot_sim.dynamics.stability import spring_matrices
 from flex_robot_sim.jit.array_table import pass_by_pointer
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.model.arm_model import ArmArrays, ArmModel
-from flex_robot_sim.model.body_kinds import ELASTIC, bending_slices
+from flex_robot_sim.model.body_kinds import ELASTIC, bending_slices, has_spatial_bodies
 from flex_robot_sim.util.eigenproblem import eigvalsh
 from flex_robot_sim.util.settings import SimulationSettings
 
@@ -113,7 +113,8 @@ def lateral_limits(arm: ArmModel) -> np.ndarray:
         beam, limits = arm.description.beam(link), np.full(2, np.inf)
         stiffness = np.array([beam.EIz, beam.EIy])  # against deflections along y and z
         is_strip = stiffness.max() > MIN_STIFFNESS_RATIO * stiffness.min()  # not if one is nan
-        if beam.axis is None and len(bodies) == 1 and is_strip and np.isfinite(beam.GJ):
+        is_coupled = has_spatial_bodies(arm, link)
+        if not is_coupled and len(bodies) == 1 and is_strip and np.isfinite(beam.GJ):
             strong = int(np.argmax(stiffness))
             load = PRANDTL_FACTOR * np.sqrt(stiffness.min() * beam.GJ) / beam.length**2
             limits[strong] = LATERAL_SHARE * load * beam.length**3 / (3.0 * stiffness[strong])

@@ -34,6 +34,7 @@ from flex_robot_sim.elastic.elastic_integrals import (
 )
 from flex_robot_sim.elastic.pieces import Pieces
 from flex_robot_sim.elastic.section_matrices import SectionMatrices
+from flex_robot_sim.elastic.straight_axis import StraightAxis
 from flex_robot_sim.util.read_only import make_read_only, read_only
 from flex_robot_sim.util.summary import SummaryRows, counted, summarized
 
@@ -57,7 +58,7 @@ class SpatialBeam:
     """A part of a spatial beam with n elastic coordinates; g Gauss stations carry its fields."""
 
     is_spatial: ClassVar[bool] = True
-    axis: AxisCurve
+    axis: AxisCurve | StraightAxis
     start: float  # arc length of its root on the axis                        [m]
     length: float  # of its arc                                               [m]
     sections: SectionMatrices
@@ -79,6 +80,11 @@ class SpatialBeam:
     def stations(self) -> np.ndarray:
         """Arc lengths of the Gauss stations from the root, (g,) [m]."""
         return self.pieces.x
+
+    @property
+    def weights(self) -> np.ndarray:
+        """Their weights, (g,) [m]."""
+        return self.pieces.weights
 
     @cached_property
     def cubic(self) -> np.ndarray:
@@ -198,7 +204,9 @@ class SpatialBeam:
         )
 
 
-def section_frames(axis: AxisCurve, sections: SectionMatrices, s: np.ndarray) -> np.ndarray:
+def section_frames(
+    axis: AxisCurve | StraightAxis, sections: SectionMatrices, s: np.ndarray
+) -> np.ndarray:
     """Rotations (m, 3, 3) of twisted sections at arc lengths s (m,), in the frame of the axis."""
     angle = sections.twist(s / axis.length)
     R = axis.frames(s)

@@ -27,6 +27,7 @@ from flex_robot_sim.environments import tasks
 from flex_robot_sim.environments.laws import Laws
 from flex_robot_sim.model.arguments import array_or_nan, is_known
 from flex_robot_sim.model.assembly import build_arm
+from flex_robot_sim.model.body_kinds import has_spatial_bodies
 from flex_robot_sim.model.start_pose import nearest_within_limits
 from flex_robot_sim.motion.limits import effort_limits
 from flex_robot_sim.util.exceptions import UsageError
@@ -303,7 +304,7 @@ def _tip_rows(arm):
     """Matrix (3 links, n) from coordinates to tip deflections, linear."""
     out = []
     for link in arm.segments:
-        if arm.description.beam(link).axis is not None:
+        if has_spatial_bodies(arm, link):
             out.append(small_tip_translations(arm, link))
             continue
         rows, lever = np.zeros((3, arm.size)), 0.0

@@ -64,6 +64,7 @@ def make(name: str, arm: ArmModel, **options: Any) -> Formulation:
     :raises SettingError: if there is no such formulation or it does not support the arm.
     """
     from flex_robot_sim.model.arguments import refuse_closed_loops  # slow to import
+    from flex_robot_sim.model.body_kinds import has_spatial_bodies
 
     module = _module(name)
     refuse_closed_loops(arm)
@@ -73,6 +74,11 @@ def make(name: str, arm: ArmModel, **options: Any) -> Formulation:
             raise SettingError(
                 f'formulation {name!r} has straight beams without twist, and link "{link}" is a '
                 'spatial beam: use Simulation'
+            )
+        if has_spatial_bodies(arm, link):
+            raise SettingError(
+                f'formulation {name!r} does not couple bending with twist, as link "{link}" does: '
+                'use Simulation, or give the link twist_coupling="off"'
             )
         if beam.profile is not None or beam.can_shear:
             raise SettingError(

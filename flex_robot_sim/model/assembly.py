@@ -16,6 +16,7 @@ from flex_robot_sim.description.joint_types import FREE_COMPONENTS
 from flex_robot_sim.description.mimic import mimic_constraints
 from flex_robot_sim.description.robot import RobotDescription
 from flex_robot_sim.elastic import SETBACK_POINTS, Load, cut_beam, cut_spatial_beam
+from flex_robot_sim.elastic.coupled_beam import coupled_beam
 from flex_robot_sim.elastic.discretise import BEAM_CACHE_SIZE
 from flex_robot_sim.model.arguments import array_or_nan, is_known
 from flex_robot_sim.model.arm_model import ArmArrays, ArmModel, ClosedLoop, Frame
@@ -292,7 +293,7 @@ class _Assembly:
             return cut_spatial_beam(
                 beam.axis, beam.section_matrices, beam.freedom, beam.segments, load
             )
-        return cut_beam(
+        beams = cut_beam(
             beam.length,
             beam.section,
             beam.coordinates,
@@ -302,6 +303,9 @@ class _Assembly:
             load,
             beam.profile,
         )
+        # the coupling is of second order, as shortening is
+        is_coupled = beam.twist_coupling and self.coupling == 'shortening'
+        return [coupled_beam(one) for one in beams] if is_coupled else beams
 
     def arm(self):
         """Return the ArmModel."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from flex_robot_sim.model.arm_model import ArmArrays
+    from flex_robot_sim.model.arm_model import ArmArrays, ArmModel
 
 RIGID, BEAM, COMMON_BEAM, ELASTIC = range(4)
 # number of shapes along y and z, of torsion and of stretch, their reach, and all coordinates of
@@ -30,6 +30,11 @@ def body_kind(beam: Any) -> int:
     return COMMON_BEAM if [*beam.count, beam.reach, beam.size] == COMMON_SHAPES.tolist() else BEAM
 
 
+def has_spatial_bodies(arm: ArmModel, link: str) -> bool:
+    """Whether the bodies of a flexible link have fields in space, as of a spatial beam."""
+    return bool(arm.arrays.kind[arm.segments[link][0]] == ELASTIC)
+
+
 def direction_slices(arrays: ArmArrays, body: int) -> list[slice]:
     """Slices of bending_y, bending_z, torsion and stretch in the coordinates of one body."""
     ends = np.cumsum(arrays.count[body])
@@ -43,10 +48,13 @@ def bending_slices(arrays: ArmArrays, body: int) -> list[slice]:
     return direction_slices(arrays, body)[:2]
 
 
-def lateral_rows(arrays: ArmArrays, body: int, station: int) -> np.ndarray:
-    """Rows (2, nq) whose products with the coordinates are the deflections v and w [m]."""
-    rows = np.zeros((2, arrays.inertia_scale.size))
-    first = arrays.first[body]
-    for row, part in zip(rows, direction_slices(arrays, body)):
+def deflection_rows(arrays: ArmArrays, body: int, station: int) -> np.ndarray:
+    """Rows (3, nq) whose products with the coordinates are the deflection of a station [m]."""
+    rows, first = np.zeros((3, arrays.inertia_scale.size)), arrays.first[body]
+    if arrays.kind[body] == ELASTIC:
+        n = arrays.modes[body]
+        rows[:, first : first + n] = arrays.station_U[station, :n, 3:].T
+        return rows
+    for row, part in zip(rows[1:], direction_slices(arrays, body)):
         row[first + part.start : first + part.stop] = arrays.station_shape[station, part]
     return rows

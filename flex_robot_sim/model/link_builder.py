@@ -85,7 +85,7 @@ class LinkBuilder:
         damping_ratio: float | None = None,
         damping_time: float | None = None,
         axis: ArrayLike | None = None,
-        twist_coupling: bool = False,
+        twist_coupling: bool | None = None,
         count: int | None = None,
     ) -> Builder:
         """
@@ -113,8 +113,10 @@ class LinkBuilder:
             stiffness (Kelvin-Voigt) [s]. Default: no damping.
         :param axis: points of a curved axis from (0, 0, 0) to the end, instead of length and end,
             (k, 3) [m].
-        :param twist_coupling: whether bending couples with twist, as in a curved beam.
-        :param count: coordinates of such a beam (default 8), whose shapes combine all directions.
+        :param twist_coupling: whether bending of a straight beam couples with twist; default: if
+            it has shapes in both planes and of torsion, and one EI exceeds 4 times the other.
+        :param count: coordinates of a curved beam (default 8), whose shapes combine all
+            directions.
 
         Example::
 

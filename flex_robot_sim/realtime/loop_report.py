@@ -4,7 +4,7 @@ import numpy as np
 
 from flex_robot_sim.dynamics.monitors import make_watch
 from flex_robot_sim.model.arm_model import ArmModel
-from flex_robot_sim.model.body_kinds import lateral_rows
+from flex_robot_sim.model.body_kinds import deflection_rows
 from flex_robot_sim.realtime.loop import FAILED, SimulationLoop
 from flex_robot_sim.util.settings import SimulationSettings
 
@@ -19,16 +19,16 @@ class Bending:
         """Prepare for an ArmModel; the value of a link is that of its worst segment."""
         watch = make_watch(arm, settings)
         self._limits = watch.bend
-        # v and w of each segment's tip
-        tips = [lateral_rows(arm.arrays, body, tip) for body, tip in zip(watch.body, watch.tip)]
-        self._rows = np.array(tips).reshape(-1, 2, arm.size).transpose(1, 0, 2)
+        # of each segment's tip, across a beam and in any direction of a spatial one
+        tips = [deflection_rows(arm.arrays, body, tip) for body, tip in zip(watch.body, watch.tip)]
+        self._rows = np.array(tips).reshape(-1, 3, arm.size).transpose(1, 0, 2)
         self._links = [link for link, bodies in arm.segments.items() for _ in bodies]
         self.largest = np.zeros(len(watch.body))
 
     def note(self, q: np.ndarray) -> None:
         """Sample the coordinates (n,)."""
-        v, w = self._rows @ q
-        np.maximum(self.largest, np.hypot(v, w) / self._limits, out=self.largest)
+        distance = np.sqrt(((self._rows @ q) ** 2).sum(axis=0))
+        np.maximum(self.largest, distance / self._limits, out=self.largest)
 
     def take(self) -> dict[str, float]:
         """Return {link: largest deflection over the limit} since the last call."""

@@ -107,34 +107,3 @@ def test_one_body_buckles_sideways_at_the_load_of_prandtl(modes, tolerance):
     # the lowest eigenvalue falls almost linearly to zero at the critical load
     critical = (1 - tolerance) * load + tolerance * load * high / (low - high)
     assert critical == pytest.approx(load, rel=tolerance)
-
-
-STRIP = '<section EIy="5000" EIz="1" GJ="0.8" EA="1e6"/>'
-PRANDTL = 4.0126 * np.sqrt(0.8)  # load of this strip of 1 m [N]
-
-
-def with_coupling(text):
-    return text.replace('<link name="arm" end', '<link name="arm" twist_coupling="on" end')
-
-
-def test_twist_coupling_lowers_the_frequency_of_a_loaded_strip():
-    text = with_coupling(cantilever(STRIP, (1, 0, 0), 'count="10"'))
-    arm = frs.load(text, gravity=(0, 0, 0))
-    push = frs.Push('tip', force=(0, 0, -PRANDTL / 2))
-    loaded = frs.modes(arm, frs.equilibrium(arm, pushes=[push]).q, pushes=[push])
-    free = frs.modes(arm, np.zeros(arm.nq))
-    # 16 segments of beams give 0.909, whose mass has another distribution
-    assert loaded.frequencies[0] / free.frequencies[0] == pytest.approx(0.909, abs=0.005)
-
-
-def test_a_strip_near_lateral_buckling_is_reported_without_twist_coupling():
-    modes = 'bending_y="1" bending_z="1" torsion="1"'
-    text = cantilever(STRIP + '<damping ratio="0.9"/>', (1, 0, 0), modes)
-    for share, reports in ((0.25, 0), (0.35, 1)):
-        sim = frs.Simulation(frs.load(text, gravity=(0, 0, 0)))
-        sim.push('tip', force=(0, 0, -share * PRANDTL))
-        sim.advance_to(0.2)
-        assert len(sim.reports) == reports, sim.reports
-    assert sim.reports[0].startswith(
-        'link "arm" carries more than 0.3 of its lateral buckling load at '
-    )
