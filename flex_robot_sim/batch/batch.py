@@ -35,6 +35,7 @@ from flex_robot_sim.dynamics.monitors import MIN_SUBDIVIDED_STEPS, report_lines
 from flex_robot_sim.jit.deferred_signals import deliver_signals
 from flex_robot_sim.model.arguments import expect_motors, settings_or_default, truth, whole
 from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.model.free_base import base_rates, body_pose
 from flex_robot_sim.model.payload import expect_payload_link
 from flex_robot_sim.model.start_pose import start_note, state_note
 from flex_robot_sim.simulation.recorder import Recorder
@@ -170,12 +171,19 @@ class Batch(LiveArrays, BatchQueries, Recorder, CopiedByState):
 
     @synchronized
     def set_state(
-        self, q: ArrayLike | None = None, v: ArrayLike | None = None, *, members: Rows = None
+        self,
+        q: ArrayLike | None = None,
+        v: ArrayLike | None = None,
+        *,
+        base_pose: ArrayLike | None = None,
+        base_twist: ArrayLike | None = None,
+        members: Rows = None,
     ) -> None:
         """
         Set the state of members; time continues, and members that had stopped continue.
 
-        :param q: one, or one row per member, see `Simulation.set_state`; v: the same.
+        :param q: one, or one row per member, see `Simulation.set_state`; v, base_pose and
+            base_twist: the same.
         :param members: rows, as a numpy index; default: all.
         """
         rows = self._rows(members)
@@ -184,10 +192,11 @@ class Batch(LiveArrays, BatchQueries, Recorder, CopiedByState):
             if q is None
             else checked_states(self.arm, 'q', q, rows)
         )
-        v = np.zeros_like(q) if v is None else checked_states(self.arm, 'v', v, rows)
+        v = np.zeros_like(q) if v is None else checked_states(self.arm, 'v', v, rows).copy()
+        poses = self._base_motion(rows, v, base_pose, base_twist)
         q, v = self._closed(rows, q, v)
         self._members.apply_live()
-        self._members.start(rows, q, v)
+        self._members.start(rows, q, v, poses)
         positions = q[:, self.arm.motor_q]
         arms, selected = self.arms, set(rows.tolist())
         self.reports[:] = [
@@ -197,6 +206,19 @@ class Batch(LiveArrays, BatchQueries, Recorder, CopiedByState):
         ]
         beyond = [(k, state_note(arms[k], place)) for k, place in zip(rows.tolist(), positions)]
         self.reports += [report for report in beyond if report[1] and report not in self.reports]
+
+    def _base_motion(self, rows, v, base_pose, base_twist):
+        """Return poses (r, 7) of the free bases of members; write their twists into v (r, n)."""
+        if not self.arm.has_free_base and base_pose is None and base_twist is None:
+            return None
+        arms = [self._members.arms[k] for k in rows]
+        if base_twist is not None:
+            twists = checked_rows('base_twist', base_twist, (len(rows), 6), rows)
+            v[:, self.arm.base_q] = np.array([*map(base_rates, arms, twists)])
+        if base_pose is None:
+            return self._members.start_poses(rows)
+        poses = checked_rows('base_pose', base_pose, (len(rows), 7), rows)
+        return np.array([*map(body_pose, arms, poses)])
 
     def _closed(self, rows, q, v):
         """States (r, n) of members with closed loops."""

@@ -40,13 +40,13 @@ def checked_arms(arms: ArmModel | Sequence[ArmModel], count: int | None) -> list
             )
         arms = [arms] * whole('count', count)
     elif isinstance(arms, str) or not isinstance(arms, SEQUENCE_TYPES):
-        expect_arm(arms, closed_loops=True)
+        expect_arm(arms, closed_loops=True, free_base=True)
     elif count is not None and whole('count', count) != len(arms):
         raise SettingError(f'count = {count!r} for {len(arms)} arms: leave one of them away')
     if not len(arms):
         raise SettingError('a batch needs an arm at least')
     first = arms[0]
-    expect_arm(first, closed_loops=True)
+    expect_arm(first, closed_loops=True, free_base=True)
     if first.size == 0:
         raise SettingError('the arm has no coordinates: it has nothing to simulate')
     start_parallel_warmup()
@@ -61,7 +61,7 @@ def checked_replacements(
     if isinstance(arms, ArmModel):
         arms = [arms] * len(rows)
     elif isinstance(arms, str) or not isinstance(arms, SEQUENCE_TYPES):
-        expect_arm(arms, closed_loops=True)
+        expect_arm(arms, closed_loops=True, free_base=True)
     elif len(arms) != len(rows):
         raise SettingError(
             f'{len(arms)} arms for {len(rows)} members: give one for all, or one for each'
@@ -76,7 +76,7 @@ def expect_same_structure(arms: Iterable[ArmModel], rows: Iterable[int], first: 
     for k, arm in zip(rows, arms):
         if id(arm) in checked:
             continue
-        expect_arm(arm, closed_loops=True)
+        expect_arm(arm, closed_loops=True, free_base=True)
         refuse_massless(arm)
         if not has_same_structure(arm, first):
             raise SettingError(

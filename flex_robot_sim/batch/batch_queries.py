@@ -24,6 +24,7 @@ from flex_robot_sim.batch.row_queries import (
     set_constraint_wrenches_of_rows,
     set_deflections_of_rows,
     set_sections_of_rows,
+    set_total_momenta_of_rows,
     set_wrenches_of_rows,
 )
 from flex_robot_sim.batch.workers import Workers, synchronized
@@ -73,6 +74,23 @@ class BatchQueries:
         """Present motor efforts, servo included, (count, joints) [N m, N]."""
         out = np.empty_like(self._members.state.effort)
         self._query(set_applied_efforts_of_rows, [], [out])
+        return out
+
+    @synchronized
+    def momentum(self) -> np.ndarray:
+        """Momenta of the members, (count, 6), see `Simulation.momentum`."""
+        return self._total_momentum()[:, :6]
+
+    @property
+    @synchronized
+    def centre_of_mass(self) -> np.ndarray:
+        """Centres of mass of the members, (count, 3) [m], see `Simulation.centre_of_mass`."""
+        return self._total_momentum()[:, 6:]
+
+    def _total_momentum(self):
+        self._members.apply_live()
+        out = np.zeros((len(self._members), 9))
+        self._query(set_total_momenta_of_rows, [], [out])
         return out
 
     @property

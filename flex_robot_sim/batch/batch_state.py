@@ -143,7 +143,7 @@ def _tables(members):
     tables = {'start_energy': members.start_energy, 'lost': members.lost}
     for table, names in (
         (members.state, SAVED_FIELDS['state']),
-        (members.works, (*STEP_HISTORY_FIELDS, *MEMORY_FIELDS, *SERVO_FIELDS)),
+        (members.works, (*STEP_HISTORY_FIELDS, *MEMORY_FIELDS, *SERVO_FIELDS, 'base_pose')),
         (members.watches, ('bent', 'turned', 'loaded', 'hard', 'coarse', 'enough', 'singular')),
     ):
         tables.update({name: getattr(table, name) for name in names})

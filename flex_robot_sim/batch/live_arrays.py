@@ -14,6 +14,7 @@ import numpy as np
 from flex_robot_sim.batch.batch_checks import UNITS, checked_rows
 from flex_robot_sim.batch.members import Members
 from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.model.free_base import coordinates_of_poses, link_pose, link_twist
 
 
 def _live(name: str, table: str, about: str) -> Any:
@@ -62,12 +63,29 @@ class LiveArrays:
     @property
     def q(self) -> np.ndarray:
         """All coordinates, in the order of arm.coordinate_names, (count, nq)."""
-        return self._members.state.q.copy()
+        q, members = self._members.state.q.copy(), self._members
+        if self.arm.has_free_base:
+            q[:, self.arm.base_q] = coordinates_of_poses(
+                self.arm, members.start_poses(range(len(members))), members.works.base_pose
+            )
+        return q
 
     @property
     def v(self) -> np.ndarray:
         """Rates of all coordinates, (count, nv)."""
         return self._members.state.qd.copy()
+
+    @property
+    def base_pose(self) -> np.ndarray:
+        """Poses of the base links of free bases, (count, 7), see `Simulation.base_pose`."""
+        pairs = zip(self._members.arms, self._members.works.base_pose)
+        return np.array([link_pose(arm, pose) for arm, pose in pairs])
+
+    @property
+    def base_twist(self) -> np.ndarray:
+        """Twists of the base links of free bases, (count, 6), see `Simulation.base_twist`."""
+        pairs = zip(self._members.arms, self._members.state.qd)
+        return np.array([link_twist(arm, rates) for arm, rates in pairs])
 
     @property
     def position(self) -> np.ndarray:

@@ -13,6 +13,7 @@ import numpy as np
 from flex_robot_sim.batch.batch_checks import expect_live
 from flex_robot_sim.batch.rows import (
     live_column,
+    move_base_poses_of_rows,
     repeated,
     row_of,
     set_energies_of_rows,
@@ -25,7 +26,7 @@ from flex_robot_sim.dynamics.constraints.closing import closed_start
 from flex_robot_sim.dynamics.loads import LoadArrays, Push, make_loads
 from flex_robot_sim.dynamics.monitors import MIN_SLOW_COARSE_STEPS, make_watch, turn_limits
 from flex_robot_sim.jit.array_table import TableRows
-from flex_robot_sim.model.arm_model import ArmArrays, ArmModel, Payload, make_workspace
+from flex_robot_sim.model.arm_model import ArmArrays, ArmModel, Payload, home_pose, make_workspace
 from flex_robot_sim.model.mass_points import with_as_many_points
 from flex_robot_sim.model.payload import inertias_with_payloads, make_payload
 from flex_robot_sim.model.slip_elements import ELEMENTS
@@ -48,12 +49,15 @@ class Members:
         self.arrays: ArmArrays = table_of(with_as_many_points([arm.arrays for arm in arms]))
         # other numbers may give any arm Maxwell-slip elements later
         self.works = repeated(make_workspace(first.arrays, elements=ELEMENTS), size)
+        self.works.base_pose[:] = self.start_poses(range(size))
         self.step_settings = make_step_settings(settings)
         self.state = repeated(make_state(first), size)
         self.state.q[:] = self.start_coordinates(range(size))
         self.payloads: list[dict[str, Payload]] = [{} for _ in arms]
         self.pushes: dict[str, list[Push]] = {}
-        self.loads: LoadArrays = repeated(make_loads(first, closed_loops=True), size)
+        self.loads: LoadArrays = repeated(
+            make_loads(first, closed_loops=True, free_base=True), size
+        )
         self.watches = table_of([make_watch(arm, settings) for arm in arms], shares=False)
         self.seen: list[set[object]] = [set() for _ in arms]  # events that were reported
         self.lost = np.full(size, np.nan)  # when its state became non-finite          [s]
@@ -79,10 +83,22 @@ class Members:
         set_energies_of_rows(arms, state, works, rows, out)
         return out
 
-    def start(self, rows: np.ndarray, q: np.ndarray, qd: np.ndarray) -> None:
-        """Set the states (r, n) of members, and clear the results of previous steps."""
+    def start(
+        self, rows: np.ndarray, q: np.ndarray, qd: np.ndarray, base_poses: np.ndarray | None = None
+    ) -> None:
+        """
+        Set the states (r, n) of members, and clear the results of previous steps.
+
+        :param base_poses: of free bases, (r, 7), which q moves; default: as described.
+        """
         state = self.state
         state.q[rows], state.qd[rows], state.qdd[rows], state.flow[rows] = q, qd, 0.0, 0.0
+        if self.arms[0].has_free_base:
+            self.works.base_pose[rows] = (
+                self.start_poses(rows) if base_poses is None else base_poses
+            )
+            arms, _, states, _, works = self.handles()
+            move_base_poses_of_rows(arms, states, works, rows)
         self.lost[rows] = np.nan
         self.clear_step_history(rows)
         for name in MEMORY_FIELDS:
@@ -94,6 +110,10 @@ class Members:
         arms = [self.arms[k] for k in rows]
         start = {arm: closed_start(arm, start_coordinates(arm)) for arm in {*arms}}
         return np.array([start[arm] for arm in arms]).reshape(-1, self.arms[0].size)
+
+    def start_poses(self, rows: Iterable[int]) -> np.ndarray:
+        """Return the poses (r, 7) of the bases of members at the start."""
+        return np.array([home_pose(self.arms[k].arrays) for k in rows]).reshape(-1, 7)
 
     def clear_step_history(self, rows: np.ndarray | np.integer | int) -> None:
         """Clear the results of previous steps of members."""
@@ -195,7 +215,8 @@ class Members:
         """Set the push at a link of each member, in place of its previous push."""
         for link in {push.link for push in pushes if push.link not in self.pushes}:
             self.pushes[link] = [Push(link)] * len(self)
-            added = repeated(make_loads(self.arms[0], [Push(link)], closed_loops=True), len(self))
+            no_loads = make_loads(self.arms[0], [Push(link)], closed_loops=True, free_base=True)
+            added = repeated(no_loads, len(self))
             self.loads = LoadArrays(
                 *(np.concatenate(pair, axis=1) for pair in zip(self.loads, added))
             )
@@ -237,7 +258,10 @@ class Members:
     def _write_loads(self, rows):
         for k in rows:
             loads = make_loads(
-                self.arms[k], [pushes[k] for pushes in self.pushes.values()], closed_loops=True
+                self.arms[k],
+                [pushes[k] for pushes in self.pushes.values()],
+                closed_loops=True,
+                free_base=True,
             )
             for column, array in zip(self.loads, loads):
                 column[k] = array

@@ -14,6 +14,7 @@ from flex_robot_sim.dynamics.kinematics import (
     set_station,
     set_station_pose,
 )
+from flex_robot_sim.dynamics.momentum import set_total_momentum
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.spatial.exponential import set_rotation_vector
 from flex_robot_sim.spatial.screws import set_composed, set_copy
@@ -119,3 +120,10 @@ def set_applied_efforts_of_rows(arms, states, works, first, end, out):
     """Motor efforts (c, joints) with servo and limits [N m, N]."""
     for k in range(first, end):
         set_applied_effort(arms[k], states[k].q, states[k].qd, states[k].effort, works[k], out[k])
+
+
+@compiled
+def set_total_momenta_of_rows(arms, states, works, first, end, out):
+    """Momenta about the centres of mass, and these centres (c, 9), see `set_total_momentum`."""
+    for k in range(first, end):
+        set_total_momentum(arms[k], states[k].q, states[k].qd, out[k], works[k])

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from flex_robot_sim.dynamics.energy import set_energies
+from flex_robot_sim.dynamics.free_base import move_base_pose
 from flex_robot_sim.dynamics.integrators import advance
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.model.friction import COULOMB, VISCOUS
@@ -41,6 +42,14 @@ def set_energies_of_rows(arms, states, works, rows, out):
     for i in range(rows.size):
         k = rows[i]
         set_energies(arms[k], states[k].q, states[k].qd, works[k], out[i])
+
+
+@compiled
+def move_base_poses_of_rows(arms, states, works, rows):
+    """Move the free bases of the arms in some rows (r,) by their coordinates, see (T110)."""
+    for i in range(rows.size):
+        k = rows[i]
+        move_base_pose(arms[k], states[k].q, works[k])
 
 
 def table_of(rows: Sequence[Any], shares: bool = True) -> Any:

@@ -84,13 +84,21 @@ def body_pose(arm: ArmModel, pose: ArrayLike | None) -> np.ndarray:
 
 def base_coordinates(arm: ArmModel, base_pose: np.ndarray) -> np.ndarray:
     """Coordinates (b,) that move body 0 from its pose at the start to a pose (7,), see (T110)."""
-    start = home_pose(arm.arrays)
-    R = rotation(start[3:])
-    x, y, z, w = quaternion(R.T @ rotation(base_pose[3:]))
-    half_turn = np.array([x, y, z]) / np.copysign(max(abs(w), MIN_COSINE), w)
-    move = R.T @ (base_pose[:3] - start[:3])
-    screw = np.concatenate([2.0 * half_turn, move - np.cross(half_turn, move)])
-    return screw[arm.arrays.base[:, 1]]
+    return coordinates_of_poses(arm, home_pose(arm.arrays)[None], base_pose[None])[0]
+
+
+def coordinates_of_poses(arm: ArmModel, starts: np.ndarray, poses: np.ndarray) -> np.ndarray:
+    """Coordinates (k, b) that move bodies from poses (k, 7) at the start to other poses (k, 7)."""
+    u, w = -starts[:, 3:6], starts[:, 6:]  # the inverse turn
+    a, b = poses[:, 3:6], poses[:, 6:]
+    cosine = w * b - (u * a).sum(axis=1, keepdims=True)
+    half_turn = (w * a + b * u + np.cross(u, a)) / np.copysign(
+        np.maximum(abs(cosine), MIN_COSINE), cosine
+    )
+    move = poses[:, :3] - starts[:, :3]
+    move = move + 2.0 * np.cross(u, np.cross(u, move) + w * move)
+    screws = np.hstack([2.0 * half_turn, move - np.cross(half_turn, move)])
+    return screws[:, arm.arrays.base[:, 1]]
 
 
 def link_twist(arm: ArmModel, v: np.ndarray) -> np.ndarray:

@@ -347,7 +347,6 @@ def test_a_fixed_base_has_no_pose_to_set():
         lambda arm: frs.control.design_servo(arm),
         lambda arm: frs.feedback.Lqr(arm, np.zeros(2)),
         lambda arm: make_feed_forward(arm, 'sag'),
-        lambda arm: frs.Batch(arm, 2),
         lambda arm: frs.derivatives(arm, np.zeros(arm.nq), np.zeros(arm.nv), np.zeros(2)),
         lambda arm: frs.inverse_kinematics(arm, np.eye(4)),
         lambda arm: frs.static_jacobian(arm, np.zeros(2)),
