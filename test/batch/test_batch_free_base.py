@@ -37,7 +37,7 @@ def test_each_member_has_the_bits_of_its_simulation(kind):
     for k, sim in enumerate(sims):
         sim.set_state(q[k], rates[k])
         sim.push('fore', force=(1.0, 2.0, 3.0))
-        sim.set_payload('fore', 0.1 * (k + 1))
+        sim.set_payload('fore', [0.1, 0.2, 0.3][k])
     batch.step(20)
     state = pickle.loads(pickle.dumps(batch.save_state()))
     batch.step(20)
