@@ -23,6 +23,7 @@ from flex_robot_sim.analysis.jacobians import STATION_MOTION, section_row, set_r
 from flex_robot_sim.analysis.workspace_pool import borrowed
 from flex_robot_sim.description.sensors import Imu
 from flex_robot_sim.dynamics.kinematics import set_motion, set_station
+from flex_robot_sim.dynamics.moved_base import set_base_acceleration
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.model.arguments import checked_coordinates, expect_arm, is_known
 from flex_robot_sim.model.arm_model import ArmArrays, ArmModel, Frame, Workspace
@@ -155,8 +156,10 @@ def set_imu_motion(arm, q, qd, qdd, section_arm, body, is_on_section, R, p, out,
     set_motion(arm, q, qd, work)
     set_rates(arm, qdd, work)
     for r in range(6):
-        V_body[r] = work.V[body, r] if body >= 0 else 0.0
+        V_body[r] = work.V[body, r] if body >= 0 else work.root_V[r]
         dV_body[r] = work.dV[body, r] if body >= 0 else arm.base_acceleration[r]
+    if body < 0 and work.base_moves[0] != 0.0:
+        set_base_acceleration(arm, work, dV_body)
     if is_on_section:
         set_station(section_arm, 0, body, q, qd, section)
         first = arm.first[body]

@@ -209,6 +209,8 @@ def twist_rate(
         if frame.body >= 0:
             set_rates(arrays._replace(base_acceleration=np.zeros(6)), a, workspace)
             rate = workspace.dV[frame.body].copy()
+        else:
+            rate = workspace.root_rate.copy()
         relative = _AT_REST
         if section is not None:
             relative = section.Ve[0]
@@ -341,7 +343,7 @@ def _set_twist(arm, body, R, p, q, qd, relative, representation, V, work):
     if body >= 0:
         set_motion(arm, q, qd, work)
     for r in range(6):
-        motion[r] = relative[r] + (work.V[body, r] if body >= 0 else 0.0)
+        motion[r] = relative[r] + (work.V[body, r] if body >= 0 else work.root_V[r])
     set_in_child(R, p, motion, V)
     if representation != BODY:
         if body < 0:

@@ -8,7 +8,13 @@ from numpy.typing import ArrayLike
 
 from flex_robot_sim.dynamics.mass_matrix import refuse_massless
 from flex_robot_sim.dynamics.parallel_warmup import start_parallel_warmup
-from flex_robot_sim.model.arguments import array_or_nan, expect_arm, gains_of_motors, whole
+from flex_robot_sim.model.arguments import (
+    array_or_nan,
+    expect_arm,
+    gains_of_motors,
+    refuse_moved_base,
+    whole,
+)
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.util.exceptions import SettingError
 
@@ -77,6 +83,7 @@ def expect_same_structure(arms: Iterable[ArmModel], rows: Iterable[int], first: 
         if id(arm) in checked:
             continue
         expect_arm(arm, closed_loops=True, free_base=True)
+        refuse_moved_base(arm)
         refuse_massless(arm)
         if not has_same_structure(arm, first):
             raise SettingError(

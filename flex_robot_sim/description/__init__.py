@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from flex_robot_sim.description import xacro_file
+from flex_robot_sim.description.base_motion import read_base_motion
 from flex_robot_sim.description.bodies import check_bodies
 from flex_robot_sim.description.constraint import check_bases, check_constraints
 from flex_robot_sim.description.contact import check_contacts, read_contacts
@@ -158,6 +159,7 @@ def _read(document, is_rigid=False):
     check_constraints(document, constraints.values(), links, ordered_joints)
     refuse_loops_of_free_base(document, ordered_joints, [*constraints.values()])
     check_contacts(document, contacts, ordered_joints, constraints.values())
+    base_motion = read_base_motion(document, flexibility, ordered_joints)
     warn_of_foreign_loops(document)
     check_bodies(document, ordered_links, ordered_joints, flexibility is not None)
     return RobotDescription(
@@ -170,6 +172,7 @@ def _read(document, is_rigid=False):
         constraints=tuple(constraints.values()),
         contacts=tuple(contacts),
         world=tuple(world),
+        base_motion=base_motion,
     )
 
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from flex_robot_sim.description.document import Document, XmlElement
 from flex_robot_sim.description.links import ElasticBeam, Link
+from flex_robot_sim.description.named_file import find_named_file
 from flex_robot_sim.description.values import only, read_attributes, read_children
 from flex_robot_sim.description.words import FLEXIBILITY
 from flex_robot_sim.elastic.axis_curve import AxisCurve
@@ -14,7 +15,6 @@ from flex_robot_sim.reduction.reduced_beam import ReducedBeam
 from flex_robot_sim.reduction.reduced_file import ReducedFileError, content_hash, read_reduced
 from flex_robot_sim.reduction.reduced_link import ReducedLink
 from flex_robot_sim.util.exceptions import DescriptionError
-from flex_robot_sim.util.package_files import named_files
 
 MASS_TOLERANCE = 0.01  # of the <inertial> compared with the mesh                      [-]
 CENTRE_TOLERANCE = 0.01  # of its centre of mass, over the length of the link            [-]
@@ -120,7 +120,7 @@ def _recorded_model(document, row, attributes, link) -> tuple[ReducedLink, str] 
 def _read_model(document, row, attributes, link) -> tuple[ReducedLink, str]:
     """Return the model of a file, and the hash of the file."""
     name = attributes['file']
-    path = _find(document, row, name)
+    path = find_named_file(document, row, name, '; "flexsim reduce" writes it')
     try:
         model, file_hash = read_reduced(path, link.name), content_hash(path)
     except ReducedFileError as error:
@@ -137,24 +137,6 @@ def _read_model(document, row, attributes, link) -> tuple[ReducedLink, str]:
             f'Ask for at most {model.size}, or reduce the link again with more modes',
         )
     return model, file_hash
-
-
-def _find(document, row, name):
-    """Return the path of a file that a description names: relative to it, or in a package."""
-    if document.folder is None and not name.startswith('package://'):
-        raise document.error(
-            row,
-            f'the robot comes without a folder, and its <reduced> names the file "{name}"',
-            'Name it by package://, or load the robot from a file',
-        )
-    for path in named_files(name, document.folder):
-        if path.is_file():
-            return path
-    raise document.error(
-        row,
-        f'the file "{name}" of <reduced> is not found',
-        'Give its path from the folder of the URDF, or by package://; "flexsim reduce" writes it',
-    )
 
 
 def _compare_inertial(document, row, link, model, length):

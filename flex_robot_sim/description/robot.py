@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from flex_robot_sim.description.base_motion import BaseMotionTable
 from flex_robot_sim.description.constraint import Constraint
 from flex_robot_sim.description.contact import Contact, ContactShape
 from flex_robot_sim.description.links import ElasticBeam, Joint, Link
@@ -38,11 +39,11 @@ class RobotDescription(Serializable):
     constraints: tuple[Constraint, ...] = ()  # closed loops
     contacts: tuple[Contact, ...] = ()
     world: tuple[ContactShape, ...] = ()  # ground and obstacles
+    base_motion: BaseMotionTable | None = None  # of the base; None: it stands, or is free
 
     def __post_init__(self) -> None:
-        make_read_only(
-            (self.links, self.joints, self.constraints, self.contacts, self.world)
-        )
+        parts = self.links, self.joints, self.constraints, self.contacts, self.world
+        make_read_only((*parts, self.base_motion))
 
     def __setstate__(self, state: Any) -> None:
         super().__setstate__(state)
@@ -111,6 +112,7 @@ class RobotDescription(Serializable):
             ('held joints', held),
             ('closed loops', [one.name for one in self.constraints]),
             ('contacts', [one.name for one in self.contacts]),
+            ('base motion', [self.base_motion.file] if self.base_motion else []),
             ('flexible links', [link.name for link in self.links if link.beam is not None]),
             ('links', [link.name for link in self.links]),
         ]

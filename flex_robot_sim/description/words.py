@@ -128,7 +128,17 @@ FLEXIBILITY = {
                 choices=('moving', 'held'),
             )
         },
-        ('link', 'joint', 'contact', 'ground', 'obstacle'),
+        ('link', 'joint', 'base', 'contact', 'ground', 'obstacle'),
+    ),
+    'base': Element(
+        'prescribes the motion of the base, as of a ship or a vehicle that carries the arm; '
+        'at most once',
+        {
+            'motion': name(
+                'CSV file with the columns time [s], x, y, z [m], roll, pitch and yaw [rad] of '
+                'the first link in the world: path from the folder of the URDF, or `package://`'
+            )
+        },
     ),
     'link': Element(
         'makes a link of the robot an elastic beam that starts at the link origin, or gives a '

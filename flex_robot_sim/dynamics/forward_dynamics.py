@@ -24,6 +24,7 @@ from flex_robot_sim.dynamics.beam_inertia import add_beam, add_beam_force
 from flex_robot_sim.dynamics.forces import set_forces
 from flex_robot_sim.dynamics.free_base import add_base_acceleration, add_base_rates, factor_base
 from flex_robot_sim.dynamics.kinematics import set_motion
+from flex_robot_sim.dynamics.moved_base import set_base_acceleration
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.model.body_kinds import COMMON_SHAPES
 from flex_robot_sim.spatial.screws import (
@@ -111,6 +112,24 @@ def inverse_dynamics(arm, q, qd, qdd, work, force):
                         force[arm.first[parent] + k] += work.K[station, r, k] * y[r]
     for b in range(arm.base.shape[0]):
         force[arm.base[b, 0]] = work.F[0, arm.base[b, 1]]
+
+
+@compiled
+def base_power(arm, q, qd, qdd, work, force):
+    """
+    Power of a moved base on the arm [W]: of the wrenches on the bodies that it carries.
+
+    They include those of constraints between the arm and the base.
+
+    :param work: Workspace with the loads; force: a temporary, (n,).
+    """
+    inverse_dynamics(arm, q, qd, qdd, work, force)
+    wrench = work.y
+    wrench[:] = 0.0
+    for i in range(arm.parent.size):
+        if arm.parent[i] < 0:
+            add_to_parent(work.R[i], work.origin[i], work.F[i], wrench)
+    return dot(wrench, work.root_V)
 
 
 @compiled
@@ -300,7 +319,10 @@ def set_acceleration_from_parent(arm, i, R, p, K, work, qdd):
 @compiled
 def set_acceleration_without_joint(arm, i, work, qdd):
     """Acceleration of body i without its joint acceleration; the base accelerates for gravity."""
-    if arm.parent[i] < 0:
+    if arm.parent[i] < 0 and work.base_moves[0] != 0.0:
+        set_base_acceleration(arm, work, work.parent_motion)
+        set_in_child(work.R[i], work.origin[i], work.parent_motion, work.dV[i])
+    elif arm.parent[i] < 0:
         set_in_child(work.R[i], work.origin[i], arm.base_acceleration, work.dV[i])
     else:
         set_acceleration_from_parent(arm, i, work.R[i], work.origin[i], work.K, work, qdd)

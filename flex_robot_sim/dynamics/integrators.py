@@ -46,6 +46,7 @@ from flex_robot_sim.dynamics.coupled_damping import apply_coupled_damping
 from flex_robot_sim.dynamics.energy import set_energies, set_energies_of_motion
 from flex_robot_sim.dynamics.factor_reuse import refine_dynamics, solve_dynamics
 from flex_robot_sim.dynamics.forces import add_powers, store_joint_forces
+from flex_robot_sim.dynamics.forward_dynamics import base_power
 from flex_robot_sim.dynamics.free_base import (
     begin_at_base_body,
     move_base_pose,
@@ -55,6 +56,7 @@ from flex_robot_sim.dynamics.joint_laws.maxwell_slip import copy_slip, slip_unti
 from flex_robot_sim.dynamics.loads import set_loads
 from flex_robot_sim.dynamics.momentum import meet_momentum, set_impulse, set_total_momentum
 from flex_robot_sim.dynamics.monitors import count_events, note_coarseness, note_validity
+from flex_robot_sim.dynamics.moved_base import begin_substep_of_base, move_base
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.spatial.screws import is_finite, set_copy
 
@@ -96,7 +98,6 @@ def advance(arm, loads, settings, state, steps, watch, work):
     :param watch: Watch; records violations of the model's limits and subdivided steps.
     :returns: number of steps taken.
     """
-    flow = state.flow
     if work.step[0] == 0.0:  # the energy has changed between the steps
         set_energies(arm, state.q, state.qd, work, work.energy)
         work.step[1] = work.energy[0] + work.energy[1] + work.energy[2]
@@ -104,16 +105,25 @@ def advance(arm, loads, settings, state, steps, watch, work):
             set_total_momentum(arm, state.q, state.qd, work.momentum, work)
         keep_gaps(work)
     for step in range(steps):
-        store_start(arm, state, work)
-        work_before, dissipated_before = flow[0], flow[1]
-        midpoint_step(arm, loads, settings, state, step, watch, work)
-        if not is_finite_or_restored(arm, state, work):
-            flow[0], flow[1] = work_before, dissipated_before
-            work.joint_force[:] = 0.0
+        if not take_step(arm, loads, settings, state, step, watch, work):
             return step
-        note_validity(arm, state.q, step, watch, work)
-        note_singular_pose(arm, step, watch, work)
     return steps
+
+
+@compiled
+def take_step(arm, loads, settings, state, step, watch, work):
+    """Take step number `step`; return False if its end is not finite, at the old state."""
+    flow = state.flow
+    store_start(arm, state, work)
+    work_before, dissipated_before = flow[0], flow[1]
+    midpoint_step(arm, loads, settings, state, step, watch, work)
+    if not is_finite_or_restored(arm, state, work):
+        flow[0], flow[1] = work_before, dissipated_before
+        work.joint_force[:] = 0.0
+        return False
+    note_validity(arm, state.q, step, watch, work)
+    note_singular_pose(arm, step, watch, work)
+    return True
 
 
 @compiled
@@ -205,7 +215,8 @@ def midpoint_step(arm, loads, settings, state, step, watch, work):
     remaining, substep, evaluations, last_substep = h, h, 0, work.step[0]
     is_prescribed = is_coupled = False
     has_memory, has_loops = work.slip.size > 0, arm.constraint_kind.size > 0
-    is_free, has_contacts, has_missed = arm.base.shape[0] > 0, False, False
+    is_free, is_moved = arm.base.shape[0] > 0, work.base_moves[0] != 0.0
+    has_contacts, has_missed = False, False
     for j in range(arm.motor.size):
         is_prescribed = is_prescribed or work.prescribed[j] != 0.0
     while remaining > 0.0:
@@ -214,12 +225,16 @@ def midpoint_step(arm, loads, settings, state, step, watch, work):
             old_joint_force[k] = work.joint_force[k]
             if substep == last_substep:  # extrapolate the acceleration
                 qdd[k] += qdd[k] - work.last[k]
+        if is_moved:
+            move_base(0.0, substep, work)
         if has_loops:
             set_start_gaps(arm, q, qd, substep, work)
         if arm.contact_kind.size > 0:
             if not has_missed:
                 choose_points(arm, substep, work)
             has_contacts = has_near_points(arm, work)
+        if is_moved:
+            move_base(0.5, substep, work)
         old_change, converged, is_close, count, cg_iterations = inf, False, False, 0, 0
         work.constraint_force[:] = 0.0
         while not converged and count < MAX_ITERATIONS:
@@ -281,6 +296,8 @@ def midpoint_step(arm, loads, settings, state, step, watch, work):
         evaluations += count + cg_iterations // CG_ITERATIONS_PER_EVALUATION
         work.step[3] = count
         is_closed = True
+        if is_moved:
+            move_base(1.0, substep, work)
         if has_loops:
             is_closed = close_step(arm, q, qd, substep, work, new_q, new_qd, qdd)
             if is_prescribed:
@@ -295,6 +312,10 @@ def midpoint_step(arm, loads, settings, state, step, watch, work):
         integrate(q, mid_qd, substep, new_q)
         store_joint_forces(arm, mid_qd, work)
         work_before, dissipated_before = flow[0], flow[1]
+        if is_moved:
+            move_base(0.5, substep, work)
+            flow[0] += substep * base_power(arm, mid_q, mid_qd, qdd, work, guess)
+            move_base(1.0, substep, work)
         add_powers(arm, mid_q, mid_qd, qdd, effort, substep, substep, work, flow)
         if has_memory:
             flow[1] += slip_until_end(arm, mid_qd, qdd, substep, work)
@@ -307,6 +328,7 @@ def midpoint_step(arm, loads, settings, state, step, watch, work):
         if has_loops:
             flow[1] += compliance_loss(arm, substep, work)
             is_closed &= close_rates(arm, new_qd, work)
+        if has_loops and not is_moved:
             set_end_twists(arm, new_q, new_qd, work)
             set_energies_of_motion(arm, new_q, new_qd, work, work.energy)
         else:
@@ -359,7 +381,7 @@ def midpoint_step(arm, loads, settings, state, step, watch, work):
             open_error = expected - energy - work.step[2]
             correction = 0.0
             max_correction = MAX_ENERGY_CORRECTION if is_accurate else 1.0
-            if kinetic > 0.0 and not is_prescribed:
+            if kinetic > 0.0 and not (is_prescribed or is_moved):
                 correction = min(max(open_error / kinetic, -max_correction), MAX_ENERGY_CORRECTION)
             scale = sqrt(1.0 + correction)
             work.step[1] = energy + correction * kinetic
@@ -376,6 +398,8 @@ def midpoint_step(arm, loads, settings, state, step, watch, work):
                 copy_slip(work.slip_end, work.slip)
             if arm.contact_kind.size > 0:
                 keep_gaps(work)
+        if is_moved:
+            begin_substep_of_base(work)
         if remaining < MIN_SUBSTEP_RATIO * h:
             remaining = 0.0
         if not is_accurate:

@@ -48,8 +48,11 @@ def set_motion(arm, q, qd, work):
         # twist: that of the station plus the joint motion                            (8.51), (T13)
         c[:] = 0.0
         if parent < 0:
-            V[:] = 0.0
-            add_base_rates(arm, qd, V)
+            if work.base_moves[0] != 0.0:
+                set_in_child(R, p, work.root_V, V)
+            else:
+                V[:] = 0.0
+                add_base_rates(arm, qd, V)
         elif station >= 0:
             parent_motion = work.parent_motion
             for r in range(6):

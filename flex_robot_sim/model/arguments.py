@@ -42,6 +42,16 @@ def refuse_free_base(arm: ArmModel) -> None:
         )
 
 
+def refuse_moved_base(arm: ArmModel) -> None:
+    """Raise SettingError for an arm whose description moves its base."""
+    motion = arm.description.base_motion
+    if motion is not None:
+        raise SettingError(
+            f'the base of "{arm.description.name}" follows "{motion.file}", and this works on '
+            'bases at rest only: use Simulation, or remove <base> from <flexibility>'
+        )
+
+
 def refuse_closed_loops(arm: ArmModel, alternative: str = 'Simulation') -> None:
     """
     Raise SettingError for an arm with constraints, in everything that needs a tree.

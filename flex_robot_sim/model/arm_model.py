@@ -126,6 +126,12 @@ class Workspace(NamedTuple):
     origin: Vectors3  # (i, 3)
     root_R: Matrices3  # (3, 3)     pose of the base; the identity for a fixed one
     root_p: Vectors3  # (3,)
+    base_moves: np.ndarray  # (1,)       whether the motion of the base is prescribed
+    root_V: Vectors6  # (6,)       of such a base: its twist, in its axes
+    root_rate: Vectors6  # (6,)       rate of this twist, the mean one within a step
+    start_R: Matrices3  # (3, 3)     pose and twist at the start of a substep
+    start_p: Vectors3  # (3,)
+    start_V: Vectors6  # (6,)
     base_pose: np.ndarray  # (7,)       of a free base, where its coordinates are zero: position
     #                                    and quaternion (x, y, z, w)
     base_start: np.ndarray  # (7,)      the same at the start of a step
@@ -483,6 +489,12 @@ def _shapes(i, n, s, j, total, shared, elements, c, w, g):
         'origin': (i, 3),
         'root_R': (3, 3),
         'root_p': (3,),
+        'base_moves': (1,),
+        'root_V': (6,),
+        'root_rate': (6,),
+        'start_R': (3, 3),
+        'start_p': (3,),
+        'start_V': (6,),
         'base_pose': (7,),
         'base_start': (7,),
         'base_factor': (6, 6),

@@ -96,6 +96,7 @@ class PrescribedDrives:
             settings.formulation != 'recursion'
             or settings.scheme != 'implicit_midpoint'
             or self.motions
+            or work.base_moves[0]
         ):
             raise SettingError(
                 'drives that follow samples need the recursion, the scheme '

@@ -44,7 +44,12 @@ def energy(simulated: SimulatedArm) -> Energy:
 def momentum(simulated: SimulatedArm) -> np.ndarray:
     """Momentum about the centre of mass (6,) of an arm, and this centre (3,), as one array."""
     out, (q, qd, *_) = np.zeros(9), simulated.state
-    call_with_tables(set_total_momentum, simulated.arrays, q, qd, out, simulated.query_work)
+    work = simulated.query_work
+    call_with_tables(set_total_momentum, simulated.arrays, q, qd, out, work)
+    if work.base_moves[0]:  # from the axes of the base
+        R, origin = work.root_R, work.base_p[0]
+        out[:3], out[3:6] = R @ out[:3], R @ out[3:6]
+        out[6:] = origin + R @ (out[6:] - origin)
     return out
 
 

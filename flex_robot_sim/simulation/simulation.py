@@ -30,7 +30,9 @@ from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.free_base import base_rates, body_pose
 from flex_robot_sim.model.payload import expect_payload_link, make_payload
 from flex_robot_sim.model.start_pose import start_coordinates, start_note, state_note
+from flex_robot_sim.motion.base_motion import BaseMotion
 from flex_robot_sim.motion.prescribed_motion import PrescribedMotion
+from flex_robot_sim.simulation.moved_base import MovedBase
 from flex_robot_sim.simulation.prescribed_drives import PrescribedDrives
 from flex_robot_sim.simulation.recorder import Recorder
 from flex_robot_sim.simulation.simulated_arm import MakeFormulation, SimulatedArm
@@ -48,7 +50,12 @@ from flex_robot_sim.util.serialization import CopiedByState
 from flex_robot_sim.util.settings import SimulationSettings
 from flex_robot_sim.util.summary import SummaryRows, counted, listed, quantities, summarized
 
-PARTS = ('_simulated', '_drives', '_monitor')  # rebuilt in copies from the saved state of each
+PARTS = (
+    '_simulated',
+    '_base',
+    '_drives',
+    '_monitor',
+)  # rebuilt in copies from the saved state of each
 # further attributes that a SimulationState contains; copies record no logs
 STATE_ATTRIBUTES = ('arm', 'settings', 'time', 'reports', '_logs')
 
@@ -143,6 +150,7 @@ class Simulation(SimulationQueries, Recorder, CopiedByState):
 
     def _make_parts(self):
         self._simulated = SimulatedArm(self.arm, self.settings, self._formulation_maker())
+        self._base = MovedBase(self._simulated)
         self._drives = PrescribedDrives(self._simulated)
         self._monitor = StepMonitor(self._simulated)
 
@@ -323,6 +331,19 @@ class Simulation(SimulationQueries, Recorder, CopiedByState):
         """
         self.reports += self._drives.prescribe(joint, motion, self.time)
 
+    def move_base(self, motion: BaseMotion | None = None) -> None:
+        """
+        Prescribe the motion of the base, as of a ship that carries the arm; None: it stands.
+
+        `energy().work` includes its work. A motion that jumps is reported in `reports`.
+
+        :param motion: function from time [s] to the pose of the base, (7,): position [m] and
+            quaternion x y z w; or to this pose, the twist (6,) in the axes of the base, angular
+            first, and the rate (6,) of the twist. Or a pair of arrays: times that rise, and
+            poses (k, 7), joined by smooth splines; at rest beyond both ends.
+        """
+        self.reports += self._base.move(motion, self.time)
+
     def follow(
         self, positions: ArrayLike, velocities: ArrayLike, efforts: np.ndarray | None = None
     ) -> np.ndarray:
@@ -380,23 +401,28 @@ class Simulation(SimulationQueries, Recorder, CopiedByState):
         if self._logs:
             self._step_and_record(steps)
             return
-        simulated, motions, start = self._simulated, self._drives.motions, self.time
+        simulated, base = self._simulated, self._base
+        motions, start = self._drives.motions, self.time
         h = simulated.time_step
         checked_effort(self.arm, self.effort)
         per_call = 1 if simulated.steps_in_python or motions else self._monitor.steps_per_check
         for first in range(0, steps, per_call):
             requested = min(per_call, steps - first)
+            samples = base.samples(requested, self.time) if base.is_moved else None
             if motions:
                 self.reports += self._drives.begin_step(self.time, start + (first + 1) * h)
+            call = simulated.take_steps(requested) if samples is None else base.take_steps(samples)
             results: list[tuple[int, int | None]] = []
             try:
                 # Ctrl-C interrupts plain Python anywhere, and time must stay consistent with the
                 # state: C code takes the steps and stores their number without interruption
-                results.extend(simulated.take_steps(requested))
+                results.extend(call)
             finally:
                 if results:
                     completed, events = results[0]
                     self.time = start + (first + completed) * h
+            if samples is not None:
+                self.reports += base.end_steps(samples, completed, self.time)
             if motions and completed:
                 self._drives.end_step()
             self._report_steps(requested, completed, events, start, first)

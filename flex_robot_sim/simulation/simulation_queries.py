@@ -12,6 +12,7 @@ from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.free_base import base_coordinates, link_pose, link_twist
 from flex_robot_sim.simulation import queries
 from flex_robot_sim.simulation.imu_query import ImuQuery
+from flex_robot_sim.simulation.moved_base import MovedBase
 from flex_robot_sim.simulation.simulated_arm import SimulatedArm
 
 
@@ -20,6 +21,7 @@ class SimulationQueries:
 
     arm: ArmModel
     _simulated: SimulatedArm
+    _base: MovedBase
 
     @property
     def applied_effort(self) -> np.ndarray:
@@ -78,15 +80,20 @@ class SimulationQueries:
     @property
     def base_pose(self) -> np.ndarray:
         """
-        Pose of the base link of a free base, (7,): position [m] and quaternion x y z w.
+        Pose of the base link of a free or moved base, (7,): position [m], quaternion x y z w.
 
-        It is relative to the root link. The order is that of ROS and of Pinocchio's free flyer.
+        That of a free base is relative to the root link. The order is that of ROS and of
+        Pinocchio's free flyer.
         """
+        if self._base.is_moved:
+            return self._base.pose
         return link_pose(self.arm, self._simulated.work.base_pose)
 
     @property
     def base_twist(self) -> np.ndarray:
-        """Twist of the base link of a free base in its axes, (6,) [rad/s, m/s], angular first."""
+        """Twist of a free or moved base in its axes, (6,) [rad/s, m/s], angular first."""
+        if self._base.is_moved:
+            return self._base.twist
         return link_twist(self.arm, self._simulated.state.qd)
 
     def momentum(self) -> np.ndarray:

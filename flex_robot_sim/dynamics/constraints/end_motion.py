@@ -37,7 +37,9 @@ def set_end_twists(arm, q, qd, work):
         if not arm.constraint_path[i]:
             set_pose_of(arm, i, q, qd, work)
         parent, s, j, V = arm.parent[i], arm.station[i], arm.joint[i], work.V[i]
-        if parent < 0:
+        if parent < 0 and work.base_moves[0] != 0.0:
+            set_in_child(work.R[i], work.origin[i], work.root_V, V)
+        elif parent < 0:
             V[:] = 0.0
         elif s < 0:
             set_in_child(work.R[i], work.origin[i], work.V[parent], V)

@@ -26,6 +26,7 @@ from flex_robot_sim.dynamics.constraints.rows import (
     set_jacobian,
     turned,
 )
+from flex_robot_sim.dynamics.moved_base import set_base_acceleration
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.model.constraint_rows import ALONG, ANGLE, MIMIC
 
@@ -93,18 +94,24 @@ def second_rate(arm, r, work):
 @compiled
 def angular_motion(i, work):
     """Angular velocity and acceleration of body i, in the axes of the base; -1: the base."""
-    if i < 0:
+    if i < 0 and work.base_moves[0] == 0.0:
         return (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+    if i < 0:
+        return turned(work, i, work.root_V), turned(work, i, work.root_rate)
     return turned(work, i, work.V[i]), turned(work, i, work.dV[i])
 
 
 @compiled
 def linear_motion(arm, i, point, work):
     """Velocity, and acceleration less gravity, of a point of body i, in the axes of the base."""
-    if i < 0:
+    if i < 0 and work.base_moves[0] == 0.0:
         g = arm.base_acceleration
         return (0.0, 0.0, 0.0), (g[3], g[4], g[5])
-    V, dV = work.V[i], work.dV[i]
+    V, dV = work.root_V, work.parent_motion
+    if i < 0:
+        set_base_acceleration(arm, work, dV)
+    else:
+        V, dV = work.V[i], work.dV[i]
     w, alpha = (V[0], V[1], V[2]), (dV[0], dV[1], dV[2])
     x = point[0], point[1], point[2]
     at = cross(w, x)

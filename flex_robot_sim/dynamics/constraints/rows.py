@@ -22,10 +22,10 @@ from flex_robot_sim.model.constraint_rows import ALONG, ANGLE, MIMIC
 
 @compiled(inline=True)
 def turned(work, i, v):
-    """Vector v, fixed to body i, in the axes of the base, as three numbers; -1: the base."""
-    if i < 0:
+    """Vector v, fixed to body i, in the axes of the world, as three numbers; -1: the base."""
+    if i < 0 and work.base_moves[0] == 0.0:
         return v[0], v[1], v[2]
-    R = work.base_R[i]
+    R = work.root_R if i < 0 else work.base_R[i]
     return (
         R[0, 0] * v[0] + R[0, 1] * v[1] + R[0, 2] * v[2],
         R[1, 0] * v[0] + R[1, 1] * v[1] + R[1, 2] * v[2],
@@ -35,12 +35,16 @@ def turned(work, i, v):
 
 @compiled(inline=True)
 def placed(work, i, v):
-    """Point v, fixed to body i, in the frame of the base, as three numbers; -1: the base."""
+    """Point v, fixed to body i, in the frame of the world, as three numbers; -1: the base."""
     x, y, z = turned(work, i, v)
     if i >= 0:
         x += work.base_p[i, 0]
         y += work.base_p[i, 1]
         z += work.base_p[i, 2]
+    elif work.base_moves[0] != 0.0:
+        x += work.root_p[0]
+        y += work.root_p[1]
+        z += work.root_p[2]
     return x, y, z
 
 

@@ -1,0 +1,164 @@
+"""`<base motion>`: the prescribed motion of the base, from a table of poses."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from flex_robot_sim.description.document import Document, XmlElement
+from flex_robot_sim.description.links import Joint
+from flex_robot_sim.description.named_file import find_named_file
+from flex_robot_sim.description.orientation import turned_by
+from flex_robot_sim.description.values import only, read_attributes, read_children
+from flex_robot_sim.description.words import FLEXIBILITY
+from flex_robot_sim.spatial.turns import quaternions
+from flex_robot_sim.util.exceptions import DescriptionError
+from flex_robot_sim.util.files import read_bytes
+
+COLUMNS = ('time', 'x', 'y', 'z', 'roll', 'pitch', 'yaw')
+MAX_BYTES = 2**28
+# of a sample from the cubic curve through its neighbours, over half the range of the motion; a
+# sine with ten samples a period is at 0.026
+MAX_DEVIATION = 0.03
+ROUNDING = 1e-6  # deviations that are never too large                               [m, rad]
+
+
+@dataclass(frozen=True, eq=False)
+class BaseMotionTable:
+    """Poses of the base at ascending times."""
+
+    file: str  # as the description names it
+    times: np.ndarray  # (k,)                                                           [s]
+    poses: np.ndarray  # (k, 7)  position [m] and quaternion x y z w
+
+
+def read_base_motion(
+    document: Document, flexibility: XmlElement | None, joints: Sequence[Joint]
+) -> BaseMotionTable | None:
+    """Return the motion that <base> of a <flexibility> element names, if any."""
+    if flexibility is None:
+        return None
+    children = read_children(document, flexibility, FLEXIBILITY['flexibility'].children)
+    element = only(document, children, 'base')
+    if element is None:
+        return None
+    read_children(document, element, ())
+    name = str(read_attributes(document, element, FLEXIBILITY['base'])['motion'])
+    free = next((joint for joint in joints if joint.is_base), None)
+    if free is not None:
+        raise document.error(
+            element,
+            f'the base has a motion, and its joint "{free.name}" is {free.kind}',
+            'Make the joint fixed, or remove the <base>',
+        )
+    try:
+        path = find_named_file(document, element, name)
+    except DescriptionError as error:
+        if document.recorded is None:
+            raise
+        document.recorded.notes.append(f'the base is shown at rest: {str(error).rstrip(".")}')
+        return None
+    return BaseMotionTable(name, *read_motion_table(path))
+
+
+def read_motion_table(path: Path) -> tuple[np.ndarray, np.ndarray]:
+    """
+    Return times (k,) [s] and poses (k, 7) of a CSV file.
+
+    A DescriptionError names the file and the line.
+    """
+    rows, lines = _rows(path)
+    table = np.empty((len(rows), len(COLUMNS)))
+    for k, (row, line) in enumerate(zip(rows, lines)):
+        try:
+            table[k] = [float(cell) for cell in row]
+        except ValueError:
+            table[k] = np.nan
+        if not np.isfinite(table[k]).all():
+            raise DescriptionError(
+                path, line, 'this row has no finite number in each column', 'Correct or remove it'
+            )
+    times = table[:, 0]
+    if len(times) < 2:
+        raise DescriptionError(
+            path, None, f'the motion has {len(times)} rows', 'Give two rows or more'
+        )
+    falls = np.flatnonzero(np.diff(times) <= 0.0)
+    if falls.size:
+        k = int(falls[0]) + 1
+        raise DescriptionError(
+            path,
+            lines[k],
+            f'the time {times[k]:.9g} s does not rise from {times[k - 1]:.9g} s',
+            'Sort the rows, and remove repeated ones',
+        )
+    R = np.array([turned_by(rpy) for rpy in table[:, 4:]])
+    poses = np.column_stack([table[:, 1:4], quaternions(R)])
+    _refuse_coarse(path, lines, times, poses)
+    return times, poses
+
+
+def _rows(path):
+    """Return the cells of COLUMNS in each row of a file, and the lines of the rows."""
+    try:
+        text = read_bytes(path, MAX_BYTES).decode('utf-8-sig')
+    except OSError as error:
+        raise DescriptionError(
+            path, None, f'the file cannot be read: {error.strerror}', 'Check its permissions'
+        ) from error
+    except UnicodeDecodeError:
+        text = ''
+    found = [
+        (cells, number)
+        for number, cells in enumerate(csv.reader(text.splitlines()), 1)
+        if any(cell.strip() for cell in cells)
+    ]
+    header = [cell.strip().lower() for cell in found[0][0]] if found else []
+    missing = [name for name in COLUMNS if name not in header]
+    if missing:
+        raise DescriptionError(
+            path,
+            1 if found else None,
+            f'the table of a base motion has no column {", ".join(missing)}',
+            f'Give a CSV file whose first row is {",".join(COLUMNS)} [s, m, rad]',
+        )
+    places = [header.index(name) for name in COLUMNS]
+    rows = [
+        [cells[place] if place < len(cells) else '' for place in places] for cells, _ in found[1:]
+    ]
+    return rows, [number for _, number in found[1:]]
+
+
+def _refuse_coarse(path, lines, times, poses):
+    """Raise DescriptionError if a sample is far from the cubic curve through its neighbours."""
+    if len(times) < 5:
+        return
+    values = poses.copy()
+    flips = np.einsum('ka,ka->k', values[1:, 3:], values[:-1, 3:]) < 0.0
+    values[1:, 3:] *= np.where(np.cumsum(flips) % 2 == 1, -1.0, 1.0)[:, None]
+    values[:, 3:] *= 2.0  # a small turn changes a quaternion by half its angle
+    middle, neighbours = np.arange(2, len(times) - 2), (-2, -1, 1, 2)
+    curve = np.zeros((len(middle), 7))
+    for m in neighbours:
+        weight = np.ones(len(middle))
+        for n in neighbours:
+            if n != m:
+                weight *= times[middle] - times[middle + n]
+                weight /= times[middle + m] - times[middle + n]
+        curve += weight[:, None] * values[middle + m]
+    for part, what, unit in ((slice(0, 3), 'position', 'm'), (slice(3, 7), 'orientation', 'rad')):
+        error = np.linalg.norm(values[middle, part] - curve[:, part], axis=1)
+        k = int(error.argmax())
+        half_range = 0.5 * float(np.ptp(values[:, part], axis=0).max())
+        if error[k] > MAX_DEVIATION * half_range + ROUNDING:
+            raise DescriptionError(
+                path,
+                lines[middle[k]],
+                f'the {what} jumps or is sampled too coarsely at {times[middle[k]]:.6g} s: it is '
+                f'{error[k]:.3g} {unit} from the smooth curve through its neighbours',
+                'Remove the jump, or give at least ten samples per period of the motion',
+            )

@@ -1,0 +1,193 @@
+"""Motions of a moved base: splines through sampled poses, and functions of time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from flex_robot_sim.dynamics.moved_base import COLUMNS, RATE, TWIST
+from flex_robot_sim.model.arguments import array_or_nan
+from flex_robot_sim.spatial.turns import rotation
+from flex_robot_sim.util.exceptions import SettingError
+
+BaseMotion: TypeAlias = Callable[[float], Any] | tuple[ArrayLike, ArrayLike]
+"""A function of time [s], or times and poses (k, 7)."""
+
+QUATERNION_TOLERANCE = 1e-2  # of its length
+DIFFERENCE_S = 2e-4  # between the poses of a function whose differences give twist and rate [s]
+MAX_TRAVEL_ERROR = 0.1  # of the poses of a function, over the travel between them
+JUMP_TOLERANCE = 1e-6  # of these poses                                          [m, rad]
+REST_SPEED = 1e-6  # at the end of a motion                                     [rad/s, m/s]
+_CENTRAL = np.array([1.0, -8.0, 0.0, 8.0, -1.0]) / (12.0 * DIFFERENCE_S)
+_SECOND = np.array([-1.0, 16.0, -30.0, 16.0, -1.0]) / (12.0 * DIFFERENCE_S**2)
+
+
+class StandingBase:
+    """A base that stands still."""
+
+    end = np.inf  # of the motion [s]
+
+    def __init__(self, pose: np.ndarray) -> None:
+        """Stand at a pose (7,)."""
+        self.pose = pose
+
+    def samples(self, times: np.ndarray) -> np.ndarray:
+        """Samples (k, 19) at times (k,) [s], see `dynamics.moved_base.place_base`."""
+        return np.tile(np.append(self.pose, np.zeros(12)), (len(times), 1))
+
+
+class SampledBaseMotion:
+    """
+    A motion through sampled poses, smooth up to its acceleration; at rest beyond both ends.
+
+    Cubic splines join the positions and the quaternions. With the spline p of a quaternion of any
+    length, the angular velocity in the axes of the base is the vector part of 2 p* p' / |p|^2.
+    """
+
+    def __init__(self, times: np.ndarray, poses: np.ndarray) -> None:
+        """Join poses (k, 7) at ascending times (k,) [s]."""
+        from scipy.interpolate import CubicSpline  # imported late: rarely needed
+
+        self.times, self.poses = times, poses
+        self._spline = CubicSpline(times, with_continuous_signs(poses))
+        at_end = self._inside(times[-1:])[0, TWIST:RATE]
+        self.end = float(times[-1]) if abs(at_end).max() > REST_SPEED else np.inf
+
+    def __reduce__(self):
+        return type(self), (self.times, self.poses)
+
+    def samples(self, times: np.ndarray) -> np.ndarray:
+        """Samples (k, 19) at times (k,) [s], see `dynamics.moved_base.place_base`."""
+        inside = np.clip(times, self.times[0], self.times[-1])
+        out = self._inside(inside)
+        out[inside != times, TWIST:] = 0.0
+        return out
+
+    def _inside(self, times):
+        out = np.zeros((len(times), COLUMNS))
+        pose, first, second = (self._spline(times, order) for order in range(3))
+        p, dp, ddp = pose[:, 3:], first[:, 3:], second[:, 3:]
+        square = np.einsum('ka,ka->k', p, p)[:, None]
+        omega = 2.0 * vector_of_product(p, dp) / square
+        alpha = 2.0 * vector_of_product(p, ddp) / square
+        alpha -= 2.0 * omega * np.einsum('ka,ka->k', p, dp)[:, None] / square
+        out[:, :3], out[:, 3:TWIST] = pose[:, :3], p / np.sqrt(square)
+        for k, row in enumerate(out):
+            R = rotation(row[3:TWIST])
+            v = R.T @ first[k, :3]
+            row[TWIST:RATE] = *omega[k], *v
+            row[RATE:] = *alpha[k], *(R.T @ second[k, :3] - np.cross(omega[k], v))
+        return out
+
+
+class FunctionBaseMotion:
+    """A function of time with checks of its values."""
+
+    end = np.inf  # of the motion [s]
+
+    def __init__(self, function: Callable[[float], Any]) -> None:
+        """Store a function from time [s] to a pose, or to pose, twist and rate of the twist."""
+        self._function = function
+
+    def samples(self, times: np.ndarray) -> np.ndarray:
+        """Samples (k, 19) at times (k,) [s], see `dynamics.moved_base.place_base`."""
+        return np.array([self._sample(float(time)) for time in times])
+
+    def _sample(self, time):
+        parts = self._parts(time)
+        if len(parts) == 3:
+            return np.concatenate(parts)
+        poses = [self._parts(time + k * DIFFERENCE_S)[0] if k else parts[0] for k in range(-2, 3)]
+        sample, jump = sample_of_differences(with_continuous_signs(np.array(poses)))
+        if jump > JUMP_TOLERANCE:
+            raise SettingError(
+                f'the motion of the base jumps by about {jump:.2g} m or rad at {time:.6g} s: give '
+                'a smooth one, or its twist and rate, too'
+            )
+        return sample
+
+    def _parts(self, time):
+        """Return pose (7,), or pose, twist (6,) and its rate (6,)."""
+        value = self._function(time)
+        parts = [array_or_nan(value)]
+        if parts[0].shape != (7,):
+            try:
+                parts = [array_or_nan(part) for part in value]
+            except TypeError:
+                parts = []
+        if (
+            [part.shape for part in parts] not in ([(7,)], [(7,), (6,), (6,)])
+            or not all(np.isfinite(part).all() for part in parts)
+            or abs(np.linalg.norm(parts[0][3:]) - 1.0) > QUATERNION_TOLERANCE
+        ):
+            raise SettingError(
+                f'the motion of the base at {time:.6g} s must be a finite pose (7,): x y z [m] '
+                'and unit quaternion x y z w; or such a pose, twist (6,) and its rate (6,)'
+            )
+        return parts
+
+
+def as_base_motion(motion: BaseMotion) -> SampledBaseMotion | FunctionBaseMotion:
+    """Return a motion of a base from a function, or from times and poses (k, 7)."""
+    if callable(motion):
+        return FunctionBaseMotion(motion)
+    try:
+        times, poses = (np.array(values, float) for values in motion)
+        is_valid = (
+            times.ndim == 1
+            and times.size > 1
+            and poses.shape == (times.size, 7)
+            and np.isfinite(times).all()
+            and np.isfinite(poses).all()
+            and (np.diff(times) > 0).all()
+            and (abs(np.linalg.norm(poses[:, 3:], axis=1) - 1.0) < QUATERNION_TOLERANCE).all()
+        )
+    except (TypeError, ValueError):
+        is_valid = False
+    if not is_valid:
+        raise SettingError(
+            'the motion of the base must be a function of time, or a pair of arrays: times that '
+            'rise (k,) [s], and poses (k, 7), x y z [m] and unit quaternion x y z w'
+        )
+    return SampledBaseMotion(times, poses)
+
+
+def sample_of_differences(poses: np.ndarray) -> tuple[np.ndarray, float]:
+    """
+    Return the sample (19,) at the middle of five poses (5, 7), DIFFERENCE_S apart.
+
+    The number is the distance [m, rad] between the poses and a curve with this twist, or zero if
+    that is small compared with the travel.
+    """
+    middle, R = poses[2], rotation(poses[2, 3:] / np.linalg.norm(poses[2, 3:]))
+    # half the rotation vectors from the middle
+    sine = vector_of_product(np.tile(middle[3:], (5, 1)), poses[:, 3:])
+    size = np.linalg.norm(sine, axis=1, keepdims=True)
+    half = sine / np.sinc(np.arcsin(np.minimum(size, 1.0)) / np.pi)
+    omega, alpha = 2.0 * _CENTRAL @ half, 2.0 * _SECOND @ half
+    offsets = poses[:, :3] - middle[:3]
+    v = R.T @ (_CENTRAL @ offsets)
+    dv = R.T @ (_SECOND @ offsets) - np.cross(omega, v)
+    # travel between the outer poses, of a smooth motion about 4 DIFFERENCE_S times the rates
+    travel = np.concatenate([2.0 * (half[-1] - half[0]), R.T @ (offsets[-1] - offsets[0])])
+    expected = 4.0 * DIFFERENCE_S * np.concatenate([omega, v])
+    error = float(abs(travel - expected).max())
+    is_smooth = error < MAX_TRAVEL_ERROR * abs(expected).max()
+    return np.concatenate([middle, omega, v, alpha, dv]), 0.0 if is_smooth else error
+
+
+def vector_of_product(p: np.ndarray, r: np.ndarray) -> np.ndarray:
+    """Vector parts (k, 3) of the products p* r of quaternions (k, 4), x y z w."""
+    return p[:, 3:] * r[:, :3] - r[:, 3:] * p[:, :3] - np.cross(p[:, :3], r[:, :3])
+
+
+def with_continuous_signs(poses: np.ndarray) -> np.ndarray:
+    """Return poses (k, 7) with unit quaternions of which each has the sign nearest to the last."""
+    out = poses.copy()
+    out[:, 3:] /= np.linalg.norm(out[:, 3:], axis=1, keepdims=True)
+    flips = np.einsum('ka,ka->k', out[1:, 3:], out[:-1, 3:]) < 0.0
+    out[1:, 3:] *= np.where(np.cumsum(flips) % 2 == 1, -1.0, 1.0)[:, None]
+    return out
