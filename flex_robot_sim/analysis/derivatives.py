@@ -77,7 +77,8 @@ def derivatives(
 
     If a joint sticks (|v| <= 0.01 rad/s, with dry friction) or touches a stop, these forces count
     as constant, and `is_smooth` is False. It is also False if an effort reaches the limit of its
-    motor, which `forward_dynamics` does not apply. In closed loops with redundant constraints, the
+    motor, which `forward_dynamics` does not apply. The coordinates of a free base stand for small
+    motions in its own axes, as in Pinocchio. In closed loops with redundant constraints, the
     derivatives hold for changes that keep the loops closed.
 
     :param q: coordinates, (nq,) [rad, m]; v: their rates, (nv,); default: zero.
@@ -108,7 +109,7 @@ def derivatives(
         is_smooth = scratch.call(
             forward_dynamics_derivatives,
             arm.arrays,
-            make_loads(arm, pushes),
+            make_loads(arm, pushes, free_base=True),
             scratch.order,
             q,
             v,
@@ -149,5 +150,7 @@ def inverse_dynamics_derivatives(
     """
     q, v, a = checked_coordinates(arm, q=q, v=v, a=a)
     refuse_closed_loops(arm, 'derivatives')
-    M, dtau_dv, dtau_dq, is_smooth = smooth_slopes(arm, make_loads(arm, pushes), q, v, a)
+    M, dtau_dv, dtau_dq, is_smooth = smooth_slopes(
+        arm, make_loads(arm, pushes, free_base=True), q, v, a
+    )
     return InverseDynamicsDerivatives(dtau_dq, dtau_dv, M, is_smooth)

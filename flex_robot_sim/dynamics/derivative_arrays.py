@@ -72,6 +72,9 @@ class DerivativeArrays(NamedTuple):
     screw: Vectors6  # (c, 6)     axis of the joint of a column, and its first and
     screw_rate: Vectors6  # (c, 6)     second rates, the latter with gravity (T60)
     screw_second: Vectors6
+    base_screw: Vectors6  # (6, 6)     the same of a free base, by its coordinates; the first
+    base_rate: Vectors6  # rate is that of its rates, and half of it (T113)
+    base_second: Vectors6
     K: Vectors6  # (s, n, 6)  the same for elastic coordinates, by station
     K_rate: Vectors6
     K_second: Vectors6
@@ -106,6 +109,7 @@ def make_derivative_arrays(arm: ArmArrays, columns: int) -> DerivativeArrays:
         'turn_second': (n, 3),
         'h': (n, 3),
         'G': (3, 3, 3),
+        **dict.fromkeys(('base_screw', 'base_rate', 'base_second'), (6, 6)),
         **dict.fromkeys(('screw', 'screw_rate', 'screw_second'), (columns, 6)),
         **dict.fromkeys(('K', 'K_rate', 'K_second'), (s, n, 6)),
     }

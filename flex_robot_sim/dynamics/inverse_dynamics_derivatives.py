@@ -28,6 +28,7 @@ from flex_robot_sim.dynamics.composite_bodies import (
 )
 from flex_robot_sim.dynamics.derivative_arrays import BY_ACCELERATION, BY_COORDINATE, BY_RATE
 from flex_robot_sim.dynamics.forward_dynamics import set_acceleration_without_joint
+from flex_robot_sim.dynamics.free_base import add_base_rates
 from flex_robot_sim.dynamics.kinematics import set_base_poses, set_motion
 from flex_robot_sim.dynamics.loads import set_loads
 from flex_robot_sim.dynamics.station_derivatives import (
@@ -56,6 +57,8 @@ def inverse_dynamics_derivatives(
         set_acceleration_without_joint(arm, i, work, qdd)
         if arm.joint[i] >= 0:
             add_scaled(qdd[arm.joint[i]], arm.screw[i], work.dV[i])
+        elif i == 0 and arm.base.shape[0] > 0:
+            add_base_rates(arm, qdd, work.dV[i])
     set_derivatives_in_motion(
         arm, loads, order, q, qd, qdd, work, arrays, M, by_rate, by_coordinate
     )
@@ -87,6 +90,8 @@ def set_derivatives_in_motion(
     for i in range(arm.parent.size - 1, -1, -1):
         if arm.joint[i] >= 0:
             _set_joint_column(arm, i, order, has_dead_loads, arrays, M, by_rate, by_coordinate)
+        if i == 0 and arm.base.shape[0] > 0:
+            set_base_columns(arm, order, has_dead_loads, work, arrays, M, by_rate, by_coordinate)
         if arm.parent[i] >= 0:
             _add_to_parent(
                 arm, i, order, has_dead_loads, q, work, arrays, M, by_rate, by_coordinate
@@ -179,6 +184,58 @@ def _set_joint_column(arm, i, order, has_dead_loads, arrays, M, by_rate, by_coor
         by_rate,
         by_coordinate,
     )
+
+
+@compiled
+def set_base_columns(arm, order, has_dead_loads, work, arrays, M, by_rate, by_coordinate):
+    """
+    Set all entries with the coordinates of a free base, the joint of body 0 (T113).
+
+    The derivatives by its coordinates are those by a small motion of the body in its own axes.
+    """
+    C, R, wrench = arrays.composite[0], work.base_R[0], arrays.total
+    for b in range(arm.base.shape[0]):
+        l, r = arm.base[b, 0], arm.base[b, 1]
+        J, rate, second = arrays.base_screw[b], arrays.base_rate[b], arrays.base_second[b]
+        for a in range(6):
+            J[a] = rate[a] = second[a] = 0.0
+        for a in range(3):
+            J[a if r < 3 else 3 + a] = R[a, r % 3]
+        add_bracket(1.0, arm.base_acceleration, J, second)
+        # the motion before the base has no rate
+        _set_entries(
+            l,
+            J,
+            rate,
+            second,
+            order.start[0],
+            order.end[0],
+            order,
+            has_dead_loads,
+            arrays,
+            M,
+            by_rate,
+            by_coordinate,
+        )
+        add_bracket(0.5, arrays.V[0], J, rate)
+        for c in range(order.start[0], order.end[0]):
+            by_rate[order.coordinate[c], l] += 2.0 * dot(rate, arrays.wrench[c, BY_ACCELERATION])
+    for b in range(arm.base.shape[0]):
+        k, J = arm.base[b, 0], arrays.base_screw[b]
+        for kind in range(3):
+            for a in range(6):
+                wrench[kind, a] = 0.0
+        add_inertia_wrench(1.0, C, J, wrench[BY_ACCELERATION])
+        add_inertia_wrench(1.0, C, arrays.base_second[b], wrench[BY_COORDINATE])
+        add_inertia_wrench(2.0, C, arrays.base_rate[b], wrench[BY_RATE])
+        add_velocity_wrench(C, J, wrench[BY_RATE])
+        if has_dead_loads:
+            add_load_wrench(C, J, wrench[BY_COORDINATE])
+        for a in range(arm.base.shape[0]):
+            l, screw = arm.base[a, 0], arrays.base_screw[a]
+            M[l, k] = dot(screw, wrench[BY_ACCELERATION])
+            by_coordinate[l, k] = dot(screw, wrench[BY_COORDINATE])
+            by_rate[l, k] = dot(screw, wrench[BY_RATE])
 
 
 @compiled

@@ -347,7 +347,6 @@ def test_a_fixed_base_has_no_pose_to_set():
         lambda arm: frs.control.design_servo(arm),
         lambda arm: frs.feedback.Lqr(arm, np.zeros(2)),
         lambda arm: make_feed_forward(arm, 'sag'),
-        lambda arm: frs.derivatives(arm, np.zeros(arm.nq), np.zeros(arm.nv), np.zeros(2)),
         lambda arm: frs.inverse_kinematics(arm, np.eye(4)),
         lambda arm: frs.static_jacobian(arm, np.zeros(2)),
     ],
@@ -359,3 +358,58 @@ def test_what_needs_a_fixed_base_refuses_a_free_one_in_one_line(use):
         '"space_arm" has a free base, the floating joint "anchor", and this works on fixed bases '
         'only: use Simulation, or make the joint fixed'
     )
+
+
+@pytest.mark.parametrize('kind', ORDER)
+def test_derivatives_of_rigid_trees_are_those_of_pinocchio(kind):
+    pin = pytest.importorskip('pinocchio')
+    for seed in range(5):
+        text = freed(random_robot(seed, 5, kinds=('rigid',), gears=False), kind)
+        arm = arm_of(text)
+        q, v = random_state(arm, seed)
+        a, effort = np.random.default_rng(seed).normal(size=(2, arm.nv))
+        effort[arm.base_q] = 0.0
+        q[arm.base_q] = x = np.random.default_rng(seed).normal(size=len(arm.arrays.base))
+        screw = np.zeros(6)
+        screw[arm.arrays.base[:, 1]] = x
+        model, data, theirs, index = in_pinocchio(pin, arm, text, q, cayley(screw))
+        # (by q, by v) of Pinocchio, in our order
+        place = np.empty(arm.nv, int)
+        place[index] = np.arange(arm.nv)
+        ours = frs.inverse_dynamics_derivatives(arm, q, v, a)
+        scale = np.sqrt(np.diag(ours.dtau_da))
+        pair = pin.computeRNEADerivatives(model, data, theirs, v[index], a[index])
+        for mine, their in zip((ours.dtau_dq, ours.dtau_dv), pair):
+            assert_same(mine, their[np.ix_(place, place)], np.outer(scale, scale), 1e-11)
+        ours = frs.derivatives(arm, q, v, effort[: len(arm.joint_names)])
+        pair = pin.computeABADerivatives(model, data, theirs, v[index], effort[index])
+        for mine, their in zip((ours.da_dq, ours.da_dv), pair):
+            assert_same(mine, their[np.ix_(place, place)], np.outer(1 / scale, scale), 1e-10)
+
+
+@pytest.mark.parametrize('kind', ORDER)
+def test_derivatives_of_flexible_arms_are_differences_of_the_accelerations(kind):
+    text = SPACE_ARM.replace('type="floating">', f'type="{kind}"><axis xyz="0.6 0 0.8"/>')
+    arm = arm_of(text, gravity=(1.0, 0.5, -9.81))
+    rng = np.random.default_rng(3)
+    q, v = 0.02 * rng.normal(size=arm.nq), 0.1 * rng.normal(size=arm.nv)
+    q[arm.base_q] = 0.0  # where coordinates and small motions are the same
+    pushes = [frs.Push('fore', (1.0, 2.0, -3.0), (0.1, 0.2, 0.3)), frs.Push('bus', (0.0, 5.0, 1.0))]
+    found = frs.derivatives(arm, q, v, [0.3, -0.2], pushes=pushes)
+
+    def a(q, v):
+        return frs.forward_dynamics(arm, q, v, [0.3, -0.2], pushes=pushes)
+
+    def slopes(function, h):
+        """Differences of fourth order; accelerations of stiff shapes round to 1e-9."""
+        return [
+            (8 * (function(h * e) - function(-h * e)) - function(2 * h * e) + function(-2 * h * e))
+            / (12 * h)
+            for e in np.eye(arm.nq)
+        ]
+
+    by_q, by_v = slopes(lambda x: a(q + x, v), 1e-3), slopes(lambda x: a(q, v + x), 1e-2)
+    for exact, rows in ((found.da_dq, by_q), (found.da_dv, by_v)):
+        difference = np.array(rows).T
+        scale = np.abs(difference).max(axis=1, keepdims=True) * np.ones_like(difference)
+        assert_same(exact, difference, scale, 1e-6)
