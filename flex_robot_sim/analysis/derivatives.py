@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flex_robot_sim.analysis.contact_terms import refuse_touching
 from flex_robot_sim.analysis.equations import forward_dynamics
 from flex_robot_sim.analysis.loop_derivatives import loop_derivatives
 from flex_robot_sim.analysis.tangent import smooth_slopes
@@ -97,6 +98,7 @@ def derivatives(
     n, joints = arm.size, len(arm.joint_names)
     effort = np.zeros(joints) if effort is None else checked('effort', effort, arm.joint_names)
     refuse_massless(arm)
+    refuse_touching(arm, q)
     is_within = bool((np.abs(effort) < effort_limits(arm)).all())
     if arm.closed_loops:
         pushes = [*pushes]
@@ -150,6 +152,7 @@ def inverse_dynamics_derivatives(
     """
     q, v, a = checked_coordinates(arm, q=q, v=v, a=a)
     refuse_closed_loops(arm, 'derivatives')
+    refuse_touching(arm, q)
     M, dtau_dv, dtau_dq, is_smooth = smooth_slopes(
         arm, make_loads(arm, pushes, free_base=True), q, v, a
     )

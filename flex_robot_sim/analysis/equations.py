@@ -22,6 +22,7 @@ from flex_robot_sim.analysis.tangent import set_required_force, set_residual_for
 from flex_robot_sim.analysis.workspace_pool import borrowed
 from flex_robot_sim.dynamics.compiled_mass_matrix import set_mass_matrix
 from flex_robot_sim.dynamics.constraints.instant import constrain_accelerations
+from flex_robot_sim.dynamics.contact.instant import add_contact_forces
 from flex_robot_sim.dynamics.factor_reuse import solve_dynamics
 from flex_robot_sim.dynamics.forward_dynamics import forward_dynamics as set_by_forces
 from flex_robot_sim.dynamics.loads import NO_LOADS, Push, make_loads, set_loads
@@ -242,6 +243,8 @@ def _set_accelerations(arm, loads, q, qd, effort, work, qdd):
     if not (is_finite(q) and is_finite(qd) and is_finite(effort)):
         return False
     set_loads(arm, loads, q, work)
+    if arm.contact_kind.size > 0:
+        add_contact_forces(arm, q, qd, work)
     set_by_forces(arm, q, qd, effort, work, qdd)
     return True
 

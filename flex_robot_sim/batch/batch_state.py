@@ -143,7 +143,16 @@ def _tables(members):
     tables = {'start_energy': members.start_energy, 'lost': members.lost}
     for table, names in (
         (members.state, SAVED_FIELDS['state']),
-        (members.works, (*STEP_HISTORY_FIELDS, *MEMORY_FIELDS, *SERVO_FIELDS, 'base_pose')),
+        (
+            members.works,
+            (
+                *STEP_HISTORY_FIELDS,
+                *MEMORY_FIELDS,
+                *SERVO_FIELDS,
+                'base_pose',
+                'contact_force',
+            ),
+        ),
         (members.watches, ('bent', 'turned', 'loaded', 'hard', 'coarse', 'enough', 'singular')),
     ):
         tables.update({name: getattr(table, name) for name in names})

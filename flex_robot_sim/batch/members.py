@@ -119,6 +119,7 @@ class Members:
         """Clear the results of previous steps of members."""
         for name in STEP_HISTORY_FIELDS:
             getattr(self.works, name)[rows] = 0.0
+        self.works.contact_force[rows] = 0.0
 
     def forget_events(self, rows: np.ndarray) -> None:
         """Clear the recorded and reported events of members."""

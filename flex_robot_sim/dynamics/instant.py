@@ -1,6 +1,7 @@
 """Queries at an instant of a motion: accelerations and motor efforts, with the present inputs."""
 
 from flex_robot_sim.dynamics.constraints.instant import constrain_accelerations
+from flex_robot_sim.dynamics.contact.instant import add_last_contact_forces
 from flex_robot_sim.dynamics.factor_reuse import solve_dynamics
 from flex_robot_sim.dynamics.forces import store_joint_forces
 from flex_robot_sim.dynamics.forward_dynamics import implicit_dynamics
@@ -29,6 +30,8 @@ def set_instant_accelerations(arm, loads, q, qd, effort, is_sticky, work, rates,
         h, iterations = FRICTION_PROBE_STEP_S, FRICTION_PROBE_ITERATIONS
     work.relaxation[0] = 1.0
     set_loads(arm, loads, q, work)
+    if arm.contact_kind.size > 0:
+        add_last_contact_forces(arm, q, qd, work)
     for _ in range(iterations):
         set_copy(qdd, rates)
         if arm.constraint_kind.size > 0:

@@ -30,8 +30,8 @@ from flex_robot_sim.dynamics.constraints.solution import (
     close_step,
     set_start_gaps,
 )
+from flex_robot_sim.dynamics.contact.instant import add_contact_forces, add_contact_powers
 from flex_robot_sim.dynamics.contact.solution import (
-    add_contact_impulse,
     add_missed_points,
     choose_points,
     contact_loss,
@@ -40,6 +40,7 @@ from flex_robot_sim.dynamics.contact.solution import (
     prepare_contacts,
     set_contact_efforts,
     solve_contacts,
+    touches_world,
 )
 from flex_robot_sim.dynamics.coordinates import integrate
 from flex_robot_sim.dynamics.coupled_damping import apply_coupled_damping
@@ -138,8 +139,12 @@ def advance_explicitly(arm, loads, settings, state, steps, watch, work):
             rk4_step(arm, loads, h, state, work)
         else:
             set_loads(arm, loads, q, work)
+            if arm.contact_kind.size > 0:
+                add_contact_forces(arm, q, qd, work)
             instant_dynamics(arm, q, qd, effort, work, qdd)
             add_powers(arm, q, qd, qdd, effort, 0.0, h, work, flow)
+            if arm.contact_kind.size > 0:
+                add_contact_powers(arm, h, work, flow)
             if scheme != SEMI_IMPLICIT_EULER:
                 integrate(q, qd, h, q)
             for k in range(q.size):
@@ -213,7 +218,7 @@ def midpoint_step(arm, loads, settings, state, step, watch, work):
     new_q = stage[7]
     new_qd = stage[8]
     remaining, substep, evaluations, last_substep = h, h, 0, work.step[0]
-    is_prescribed = is_coupled = False
+    is_prescribed = is_coupled = is_tied = False
     has_memory, has_loops = work.slip.size > 0, arm.constraint_kind.size > 0
     is_free, is_moved = arm.base.shape[0] > 0, work.base_moves[0] != 0.0
     has_contacts, has_missed = False, False
@@ -323,8 +328,8 @@ def midpoint_step(arm, loads, settings, state, step, watch, work):
             flow[1] += contact_loss(arm, mid_qd, substep, work)
         if is_free:
             set_impulse(arm, loads, substep, work)
-            if has_contacts:
-                add_contact_impulse(arm, substep, work)
+            # the world takes momentum, and then only the energy is corrected
+            is_tied = has_contacts and touches_world(arm, work)
         if has_loops:
             flow[1] += compliance_loss(arm, substep, work)
             is_closed &= close_rates(arm, new_qd, work)
@@ -374,13 +379,13 @@ def midpoint_step(arm, loads, settings, state, step, watch, work):
                 copy_slip(work.slip, work.slip_end)
         else:
             # correct the energy error by scaling the velocities; carry over the excess      (T44)
-            if is_free:
+            if is_free and not is_tied:
                 change, kinetic = meet_momentum(arm, substep, new_q, new_qd, work)
                 energy += change
             flow[2] += abs(energy - expected)
             open_error = expected - energy - work.step[2]
             correction = 0.0
-            max_correction = MAX_ENERGY_CORRECTION if is_accurate else 1.0
+            max_correction = MAX_ENERGY_CORRECTION if is_accurate and not has_contacts else 1.0
             if kinetic > 0.0 and not (is_prescribed or is_moved):
                 correction = min(max(open_error / kinetic, -max_correction), MAX_ENERGY_CORRECTION)
             scale = sqrt(1.0 + correction)
@@ -390,9 +395,12 @@ def midpoint_step(arm, loads, settings, state, step, watch, work):
                 q[k] = new_q[k]
                 qd[k] = scale * new_qd[k]
                 work.last[k] = start[k]
-            if is_free:  # the motion with the momentum is not scaled                        (T112)
+            if is_tied:
+                set_total_momentum(arm, q, qd, work.momentum, work)
+            elif is_free:  # the motion with the momentum is not scaled                      (T112)
                 for b in range(arm.base.shape[0]):
                     qd[arm.base[b, 0]] += (1.0 - scale) * work.base_force[b]
+            if is_free:
                 begin_at_base_body(arm, q, work)
             if has_memory:
                 copy_slip(work.slip_end, work.slip)
@@ -432,9 +440,13 @@ def rk4_step(arm, loads, h, state, work):
     sum_qd[:] = 0.0
     for stage_number in range(4):
         set_loads(arm, loads, q, work)
+        if arm.contact_kind.size > 0:
+            add_contact_forces(arm, q, qd, work)
         instant_dynamics(arm, q, qd, effort, work, qdd)
         weight = h / 6.0 if stage_number in (0, 3) else h / 3.0
         add_powers(arm, q, qd, qdd, effort, 0.0, weight, work, flow)
+        if arm.contact_kind.size > 0:
+            add_contact_powers(arm, weight, work, flow)
         set_coordinate_rates(arm, q, qd, work, rates)
         for k in range(q.size):
             sum_q[k] += weight * rates[k]

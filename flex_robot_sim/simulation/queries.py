@@ -24,7 +24,7 @@ class Energy(NamedTuple):
     """Energies of an arm and their balance [J]."""
 
     kinetic: float
-    strain: float  # in elastic links, gears and stops
+    strain: float  # in elastic links, gears, stops and contacts
     gravity: float
     work: float  # done by motors and loads since the start
     dissipated: float  # since the start

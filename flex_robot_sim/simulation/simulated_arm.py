@@ -46,7 +46,6 @@ STEP_HISTORY_FIELDS = (
     'momentum',
     'contact_start',
     'contact_gap_rate',
-    'contact_force',
 )
 SERVO_FIELDS = ('target', 'target_rate', 'servo_stiffness', 'servo_damping')
 # inputs of the steps; the workspace of queries shares them
@@ -58,6 +57,7 @@ INPUT_FIELDS = (
     'prescribed_acceleration',
     *MEMORY_FIELDS,
     'base_pose',
+    'contact_force',
 )
 SAVED_FIELDS = {  # of each table: what the next step depends on
     'state': ('q', 'qd', 'qdd', 'effort', 'flow'),
@@ -91,6 +91,10 @@ class SimulatedArm:
         if arm.has_free_base and make_formulation:
             raise SettingError(
                 f'the free base of {arm.description.name} needs the formulation recursion: take it'
+            )
+        if arm.contacts and make_formulation:
+            raise SettingError(
+                f'the contacts of {arm.description.name} need the formulation recursion: take it'
             )
         self.arm, self.settings, self._make_formulation = arm, settings, make_formulation
         self.arrays = arm.arrays._replace(
@@ -210,6 +214,7 @@ class SimulatedArm:
         """Clear the results of previous steps, which no longer hold."""
         for name in STEP_HISTORY_FIELDS:
             getattr(self.work, name)[:] = 0.0
+        self.work.contact_force[:] = 0.0
 
     def relax_joints(self) -> None:
         """Set the deflections that joints remember to zero."""

@@ -11,6 +11,7 @@ from flex_robot_sim.analysis.jacobians import jacobian, pose, twist, twist_rate
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.free_base import base_coordinates, link_pose, link_twist
 from flex_robot_sim.simulation import queries
+from flex_robot_sim.simulation.contact_state import ContactState, contact_state
 from flex_robot_sim.simulation.imu_query import ImuQuery
 from flex_robot_sim.simulation.moved_base import MovedBase
 from flex_robot_sim.simulation.simulated_arm import SimulatedArm
@@ -215,6 +216,10 @@ class SimulationQueries:
     def constraint_force(self, name: str) -> np.ndarray:
         """Moment and force (6,) [N m, N] of a constraint on its child link, in its frame."""
         return queries.constraint_force(self._simulated, name)
+
+    def contact(self, name: str) -> ContactState:
+        """Return the ContactState of a `<contact>`: force, gap, and whether it slides."""
+        return contact_state(self._simulated, name)
 
     def energy(self) -> queries.Energy:
         """Return the Energy of the arm, with its balance."""

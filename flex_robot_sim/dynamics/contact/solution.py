@@ -215,19 +215,9 @@ def set_contact_efforts(arm, work, out):
 
 
 @compiled
-def add_contact_impulse(arm, h, work):
-    """Add the impulse of the ground and of obstacles in a step h [s] to work.impulse (6,)."""
-    J = work.impulse
+def touches_world(arm, work):
+    """Whether the ground or an obstacle has a force in this step."""
     for g in range(arm.contact_kind.size):
-        if work.contact_is_near[g] == 0.0 or arm.contact_body[g, 0] >= 0:
-            continue
-        axes, p, at = work.contact_axes[g], work.contact_force[g], work.contact_at[g]
-        x = h * (axes[0, 0] * p[0] + axes[1, 0] * p[1] + axes[2, 0] * p[2])
-        y = h * (axes[0, 1] * p[0] + axes[1, 1] * p[1] + axes[2, 1] * p[2])
-        z = h * (axes[0, 2] * p[0] + axes[1, 2] * p[1] + axes[2, 2] * p[2])
-        J[0] += at[1] * z - at[2] * y
-        J[1] += at[2] * x - at[0] * z
-        J[2] += at[0] * y - at[1] * x
-        J[3] += x
-        J[4] += y
-        J[5] += z
+        if arm.contact_body[g, 0] < 0 and work.contact_force[g, 0] != 0.0:
+            return True
+    return False

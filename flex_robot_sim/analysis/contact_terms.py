@@ -1,0 +1,78 @@
+"""
+Contact in models at one state: slopes of the forces, and a refusal where they are not smooth.
+
+A pressed point with the rate u along its axes has the force p(gap, u) at an instant, see
+dynamics/contact/instant.py. With the Jacobian W of u, small changes x of the coordinates change
+the generalised force W^T p by
+
+    W^T (dp/dgap W_n x + dp/du (W x' + d(W v)/dq x)) + d(W^T p)/dq x                         (T132)
+"""
+
+import numpy as np
+
+from flex_robot_sim.analysis.differences import slopes
+from flex_robot_sim.analysis.workspace_pool import borrowed
+from flex_robot_sim.dynamics.contact.gaps import set_contact_jacobian
+from flex_robot_sim.dynamics.contact.instant import set_contact_motion
+from flex_robot_sim.dynamics.joint_laws import stop_force
+from flex_robot_sim.jit.compiled import compiled
+from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.model.friction import DEFAULT_SMOOTHING_RATE
+from flex_robot_sim.model.stops import STOP_DEPTH
+from flex_robot_sim.util.exceptions import SettingError
+
+
+def refuse_touching(arm: ArmModel, q: np.ndarray) -> None:
+    """Raise SettingError if a contact touches at q (n,): its force is not smooth there."""
+    if not arm.contacts:
+        return
+    gap, _ = gaps_and_jacobian(arm, q)
+    for name, rows in arm.contacts.items():
+        if gap[rows].min() <= 0.0:
+            raise SettingError(
+                f'contact "{name}" touches in this state, where its force has no derivatives: '
+                'move it away, or use linearise'
+            )
+
+
+def gaps_and_jacobian(arm: ArmModel, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Gaps (g,) [m] of all points, and the Jacobian (3 g, n) of their rates along their axes."""
+    with borrowed(arm) as scratch:
+        work = scratch.work
+        scratch.call(_set_jacobian, arm.arrays, np.ascontiguousarray(q), np.zeros(arm.size), work)
+        return work.contact_gap.copy(), work.contact_jacobian.copy()
+
+
+def contact_slopes(arm: ArmModel, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the parts of D and K (n, n) of (T50) by contact (T132); friction is that at rest."""
+    arrays, (gap, W) = arm.arrays, gaps_and_jacobian(arm, q)
+    D, K = np.zeros((2, arm.size, arm.size))
+    force, damping = np.zeros(len(W)), np.zeros(len(W))
+    for g in np.flatnonzero(gap < 0.0):
+        k, d, n = arrays.contact_stiffness[g], arrays.contact_damping[g], W[3 * g]
+        rate = float(-n @ v)
+        spring, pressed, _ = stop_force(rate, rate, 0.0, -gap[g], k, d, STOP_DEPTH)
+        if pressed <= 0.0:
+            continue
+        share = min(spring / (k * STOP_DEPTH), 1.0)
+        force[3 * g], damping[3 * g] = pressed, share * d
+        damping[3 * g + 1 : 3 * g + 3] = (
+            arrays.contact_friction[g] * pressed / DEFAULT_SMOOTHING_RATE
+        )
+        K += k * (1.0 + (d * rate / (k * STOP_DEPTH) if share < 1.0 else 0.0)) * np.outer(n, n)
+    if not force.any():
+        return D, K
+    D += W.T @ (damping[:, None] * W)
+    by_turn = slopes(arm, lambda at: gaps_and_jacobian(arm, at)[1].T @ force, q)
+    K -= (by_turn + by_turn.T) / 2
+    if v.any():
+        K += W.T @ (damping[:, None] * slopes(arm, lambda at: gaps_and_jacobian(arm, at)[1] @ v, q))
+    return D, K
+
+
+@compiled
+def _set_jacobian(arm, q, qd, work):
+    """Gaps and Jacobian of all points at coordinates q (n,)."""
+    set_contact_motion(arm, q, qd, work)
+    for g in range(arm.contact_kind.size):
+        set_contact_jacobian(arm, g, work)

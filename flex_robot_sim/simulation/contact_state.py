@@ -1,0 +1,53 @@
+"""State of a contact of a simulation: force, gap, and whether it slides."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from flex_robot_sim.dynamics.contact.instant import set_contact_motion
+from flex_robot_sim.jit.compiled import call_with_tables
+from flex_robot_sim.model.arguments import is_known
+from flex_robot_sim.simulation.simulated_arm import SimulatedArm
+from flex_robot_sim.util.exceptions import SettingError
+from flex_robot_sim.util.summary import summarized
+
+SLIDING_RATE = 1e-6  # of a pressed point, above which it slides                         [m/s]
+
+
+@summarized
+class ContactState(NamedTuple):
+    """
+    A contact of a link, in the axes of the base frame; forces are means of the last step.
+
+    Example::
+
+        sim = frs.Simulation(frs.load('polishing_arm'))
+        contact = sim.contact('tool')
+        assert contact.gap > 0.0 and not contact.force.any()
+    """
+
+    force: np.ndarray  # (3,)  on the link                                               [N]
+    point: np.ndarray  # (3,)  where it acts, or the nearest point                       [m]
+    normal_force: float  # sum over the points                                           [N]
+    gap: float  # smallest one; negative: the penetration                                [m]
+    is_sliding: bool
+
+
+def contact_state(simulated: SimulatedArm, name: str) -> ContactState:
+    """Return the ContactState of a contact; SettingError if there is none."""
+    arm, work = simulated.arm, simulated.query_work
+    if not is_known(name, arm.contacts):
+        raise SettingError(f'no contact "{name}". Known: {", ".join(arm.contacts) or "none"}')
+    rows, (q, qd, *_) = arm.contacts[name], simulated.state
+    call_with_tables(set_contact_motion, simulated.arrays, q, qd, work)
+    parts, gaps = simulated.work.contact_force[rows].copy(), work.contact_gap[rows].copy()
+    places, pressed = work.contact_at[rows], parts[:, 0]
+    force = np.einsum('gr,grk->k', parts, work.contact_axes[rows])
+    point = places[np.argmin(gaps)].copy()
+    if pressed.sum() > 0.0:
+        point = pressed @ places / pressed.sum()
+    rates = work.contact_rate.reshape(-1, 3)[rows, 1:]
+    is_sliding = bool((np.hypot(*rates.T) > SLIDING_RATE)[pressed > 0.0].any())
+    return ContactState(force, point, float(pressed.sum()), float(gaps.min()), is_sliding)
