@@ -127,6 +127,18 @@ KINDS: dict[str, Callable[[], frs.ArmBuilder]] = {
     'flexible joint': lambda: _tree(
         gear={'stiffness': 900.0, 'gear_ratio': 50, 'rotor_inertia': 1e-5}
     ),
+    'gear and motor laws': lambda: _tree(
+        gear={
+            'stiffness': (900.0, 1800.0),
+            'at': (0.5,),
+            'backlash': 1e-3,
+            'gear_ratio': 50,
+            'rotor_inertia': 1e-5,
+            'kinematic_error': [(1e-4, 2, 0)],
+            'cogging': [(1e-4, 12, 0)],
+            'torque_ripple': [(0.02, 6, 0)],
+        }
+    ),
     'dry friction': lambda: _tree(
         joint={'axis': 'y', 'coulomb_friction': 0.1, 'static_friction': 0.2}
     ),

@@ -28,6 +28,7 @@ from flex_robot_sim.util.summary import summarized
 
 MAX_CORRECTION = 0.5  # of one Newton step                                            [rad]
 MIN_LOAD_STEP = 1 / 2048  # share of all loads
+MIN_FLANK_LOAD = 1e-9  # of a gear, over its stiffness times half of its backlash
 MAX_CORRECTIONS = 50  # corrections before the load step is reduced
 MAX_SETTLING_STEPS = 500  # of free drives
 SOFTEST = 1e-9  # stiffness that counts as none, over the largest
@@ -142,6 +143,7 @@ def equilibrium_and_slopes(
         servo[locked] = force[locked] = 0.0
     if unknown.size == 0:
         return target, rates, None
+    target = _on_flanks(arm, loads, target, rates, unknown)
     found, slopes = _find_equilibrium(arm, loads, target, rates, unknown, servo, force)
     return found, rates, slopes
 
@@ -156,6 +158,19 @@ def _start(arm, q, v):
         if values is not None:
             arm.set_joints(out, joints_or_coordinates(arm, name, values)[arm.motor_q])
     return target, rates
+
+
+def _on_flanks(model, loads, q, qd, unknown):
+    """Return coordinates with each gear with backlash on the flank that its load closes."""
+    arrays = model.arrays
+    half = arrays.gear_corner[:, 0]
+    if not half.any():
+        return q
+    q, load = q.copy(), tangent.residual_force(model, loads, q, qd, np.zeros(model.size))
+    for j in np.flatnonzero(half):
+        if j in unknown and abs(load[j]) > MIN_FLANK_LOAD * arrays.gear_stiffness[j] * half[j]:
+            q[j] -= np.copysign(half[j], load[j])
+    return q
 
 
 def _find_equilibrium(model, loads, q, qd, unknown, servo, force):

@@ -14,6 +14,7 @@ import math
 import numpy as np
 
 from flex_robot_sim.analysis.differences import scales
+from flex_robot_sim.control.gear_lead import GearLead
 from flex_robot_sim.control.gravity_table import MAX_JOINTS, GravityTable
 from flex_robot_sim.control.joint_springs import spring_efforts
 from flex_robot_sim.control.loop_feed_forward import LoopFeedForward
@@ -52,12 +53,7 @@ class FeedForward:
         self._compliance = np.linalg.inv(spring_matrices(arrays)[0][elastic, elastic])
         self._turn_per_coordinate = 1 / scales(arm)[elastic]  # of a section [rad]
         self._step, self._turn = np.zeros((2, self._e.size))
-        self._gear_compliance = (
-            np.where(
-                arrays.motor >= 0, 1 / np.where(arrays.motor >= 0, arrays.gear_stiffness, 1.0), 0.0
-            )
-            * self._is_elastic
-        )
+        self._gear_lead = GearLead(arrays, self._is_elastic)
         self._share, self._size = 1.0, np.inf
 
     def update(self, target: np.ndarray) -> None:
@@ -82,7 +78,7 @@ class FeedForward:
         inverse_dynamics(self._arrays, self._q, self._zero, self._zero, self._work, self._force)
         self.effort[:] = self._joint_force
         self._add_springs(self._position)
-        np.multiply(self.effort, self._gear_compliance, out=self.lead)
+        self._gear_lead.update(self.effort, self._position, self.lead)
 
     def _add_springs(self, position):
         if self._sprung_arm is not None:

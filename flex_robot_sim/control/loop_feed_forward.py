@@ -17,6 +17,7 @@ import numpy as np
 from flex_robot_sim.analysis.constraint_terms import gaps_and_jacobian
 from flex_robot_sim.analysis.differences import scales
 from flex_robot_sim.analysis.loop_poses import hanging_pose
+from flex_robot_sim.control.gear_lead import GearLead
 from flex_robot_sim.control.joint_springs import spring_efforts
 from flex_robot_sim.dynamics.constraints.closing import MIN_SINGULAR_VALUE
 from flex_robot_sim.dynamics.forward_dynamics import inverse_dynamics
@@ -51,10 +52,7 @@ class LoopFeedForward:
         self._q, self._zero, self._force = np.zeros((3, arm.size))
         self._hangs, self._no_rows = not arm.closed_loops, (np.zeros(0), np.zeros((0, arm.size)))
         self._stiffness = spring_matrices(arm.arrays)[0]
-        gear = arm.arrays.motor >= 0
-        self._gear_compliance = np.zeros(joints)
-        if kind == 'sag':
-            self._gear_compliance[gear] = 1 / arm.arrays.gear_stiffness[gear]
+        self._gear_lead = GearLead(arm.arrays, kind == 'sag')
         self._follow(np.arange(arm.size)[arm.elastic_q] if kind == 'sag' else np.zeros(0, int))
         self._target: np.ndarray | None = None
 
@@ -98,14 +96,14 @@ class LoopFeedForward:
         if not np.linalg.norm(turns) < MAX_TURN:
             self.has_diverged = True
             q[self._elastic] = 0.0
-            self._gear_compliance[:] = 0.0
+            self._gear_lead.disable()
             self._follow(np.zeros(0, int))
         self.is_settled = bool(size <= SETTLED_STEP)
         self._q = q
         joints = self._arm.joint_q
         held = force[joints] + spring_efforts(self._arm, q[joints])
         self.effort[:] = np.where(self._actuated, held, 0.0)
-        np.multiply(self.effort, self._gear_compliance, out=self.lead)
+        self._gear_lead.update(self.effort, q[joints], self.lead)
 
     def _follow(self, elastic):
         """Take passive joints and these elastic coordinates as unknowns."""

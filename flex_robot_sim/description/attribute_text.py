@@ -151,6 +151,38 @@ def _matrix(owner, argument, value, attribute):
     return vector_text(array.ravel())
 
 
+def _numbers(owner, argument, value, attribute):
+    array = array_or_nan(value)
+    if array.shape == ():
+        return _number(owner, argument, value, attribute._replace(at_most=None))
+    if (
+        not (array.ndim == 1 and 1 <= array.size <= attribute.at_most)
+        or not ((array > attribute.above) & (array <= MAX_VALUE)).all()
+    ):
+        raise unusable(
+            owner, argument, value, f'one to {attribute.at_most} numbers above {attribute.above:g}'
+        )
+    return vector_text(array)
+
+
+def _harmonics(owner, argument, value, attribute):
+    array = array_or_nan(value)
+    if (
+        array.ndim != 2
+        or not 1 <= len(array) <= attribute.at_most
+        or array.shape[1] != 3
+        or not (array[:, :2] > attribute.above).all()
+        or not (np.abs(array) <= MAX_VALUE).all()
+    ):
+        raise unusable(
+            owner,
+            argument,
+            value,
+            f'one to {attribute.at_most} rows of amplitude and cycles, above 0, and phase',
+        )
+    return vector_text(array.ravel())
+
+
 def _axis(owner, argument, value, _attribute):
     if isinstance(value, str):
         sign = -1.0 if value.startswith('-') else 1.0
@@ -218,6 +250,8 @@ _WRITERS: dict[str, Callable[[str, str, Any, Attribute], str]] = {
     'name': _name,
     'number': _number,
     'vector': _vector,
+    'numbers': _numbers,
+    'harmonics': _harmonics,
     'axis': _axis,
     'pairs': _pairs,
     'matrix': _matrix,

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from flex_robot_sim.description.document import Document, XmlElement
+from flex_robot_sim.description.drive_laws import check_drive_laws
 from flex_robot_sim.description.elastic_link import MAX_ELASTIC_COORDINATES, read_beam
 from flex_robot_sim.description.links import Joint, JointFriction, Link
 from flex_robot_sim.description.multi_dof_joint import (
@@ -146,6 +147,7 @@ def _add_gear(document, element, values, joint, _joints):
     encoder = read_encoder(document, children, joint.name)
     pitch = screw_pitch(document, element, values, joint)
     _check_hysteresis(document, element, values, joint)
+    check_drive_laws(document, element, values, joint)
     if values['stiffness'] is None:
         if values['damping'] > 0:
             raise document.error(
@@ -159,6 +161,8 @@ def _add_gear(document, element, values, joint, _joints):
             and values['spring_stiffness'] == 0
             and values['presliding'] == 0
             and values['creep_rate'] == 0
+            and not values['cogging']
+            and not values['torque_ripple']
             and encoder is None
             and pitch == 0
         ):
@@ -168,7 +172,7 @@ def _add_gear(document, element, values, joint, _joints):
                 'static_friction, presliding or creep_rate',
                 'Give one of them, or remove the joint from <flexibility>',
             )
-        values['stiffness'] = np.inf
+        values['stiffness'] = (np.inf,)
     elif values['rotor_inertia'] == 0:
         raise document.error(
             element,
@@ -188,7 +192,13 @@ def _add_gear(document, element, values, joint, _joints):
     _check_friction_onset(document, element, values, joint)
     return replace(
         joint,
-        stiffness=values['stiffness'],
+        stiffness=values['stiffness'][0],
+        further_stiffness=values['stiffness'][1:],
+        stiffness_torques=values['at'],
+        backlash=values['backlash'],
+        kinematic_error=values['kinematic_error'],
+        cogging=values['cogging'],
+        torque_ripple=values['torque_ripple'],
         damping=values['damping'],
         hysteresis=values['hysteresis'],
         slip=values['slip'],

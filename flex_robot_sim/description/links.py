@@ -201,6 +201,13 @@ class Joint:
     stiffness: float = np.inf  # motor side to link side; inf: rigid         [N m/rad or N/m]
     damping: float = 0.0  # parallel to the stiffness                   [N m s/rad or N s/m]
     hysteresis: float = 0.0  # loss per cycle over the elastic energy
+    further_stiffness: tuple[float, ...] = ()  # beyond each of `stiffness_torques`
+    stiffness_torques: tuple[float, ...] = ()  # at which the stiffness changes  [N m or N]
+    backlash: float = 0.0  # whole range of twist without force              [rad or m]
+    # harmonics: amplitude [rad or m; N m of the motor; 1], cycles per turn of the motor, phase
+    kinematic_error: tuple[tuple[float, float, float], ...] = ()  # of the twist
+    cogging: tuple[tuple[float, float, float], ...] = ()  # torque of the motor
+    torque_ripple: tuple[tuple[float, float, float], ...] = ()  # over the torque of the motor
     slip: tuple[tuple[float, float], ...] = ()  # stiffness and force of parallel springs that slip
     rotor_inertia: float = 0.0  # about the motor's own axis                  [kg m2]
     gear_ratio: float = 1.0  # motor speed over joint speed                [1 or rad/m]
@@ -244,6 +251,17 @@ class Joint:
     def lead(self) -> float:
         """Travel of a screw joint along its axis per angle [m/rad]; other joints have none."""
         return self.pitch / (2 * np.pi)
+
+    @property
+    def has_gear_law(self) -> bool:
+        """Whether the gear is more than a spring and a damper."""
+        laws = self.hysteresis, self.slip, self.further_stiffness, self.backlash
+        return np.isfinite(self.stiffness) and any([*laws, self.kinematic_error])
+
+    @property
+    def has_motor_law(self) -> bool:
+        """Whether the motor has cogging or torque ripple."""
+        return bool(self.cogging or self.torque_ripple)
 
     @property
     def reflected_inertia(self) -> float:

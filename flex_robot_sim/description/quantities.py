@@ -32,6 +32,8 @@ GROUPS = (
     'damping',
     'friction',
     'hysteresis',
+    'backlash',
+    'kinematic_error',
     'creep',
     'mass',
     'geometry',
@@ -40,7 +42,7 @@ GROUPS = (
     'limit',
     'position',
 )
-"""Groups of quantities; a fit can estimate the first seven, see `identification/parameters.py`."""
+"""Groups of quantities; a fit can estimate the first nine, see `identification/parameters.py`."""
 
 
 def _attribute(unit, meaning, **bounds):
@@ -169,6 +171,39 @@ def _has_range_of_twist(joint):
     return _has_gear(joint) and 0.0 < joint.effort < np.inf and not joint.slip
 
 
+_STIFFNESS = FLEXIBILITY['joint'].attributes['stiffness']._replace(kind='number', at_most=None)
+
+
+def _further_stiffness(index, meaning):
+    """Quantity of the stiffness of a gear beyond one of its torques."""
+
+    def value(joint):
+        stiffness = joint.further_stiffness
+        return stiffness[index] if joint.moves and index < len(stiffness) else None
+
+    def changed(joint, number):
+        stiffness = list(joint.further_stiffness)
+        stiffness[index] = number
+        return replace(joint, further_stiffness=tuple(stiffness))
+
+    attribute = _STIFFNESS._replace(meaning=f'of the gear {meaning}')
+    return Quantity(attribute, 'stiffness', value, changed)
+
+
+def _error_amplitude():
+    """Quantity of the first amplitude of the kinematic error of a gear."""
+
+    def value(joint):
+        return joint.kinematic_error[0][0] if joint.moves and joint.kinematic_error else None
+
+    def changed(joint, number):
+        (_, *first), *rows = joint.kinematic_error
+        return replace(joint, kinematic_error=((number, *first), *rows))
+
+    attribute = _attribute('rad or m', 'amplitude of its first harmonic', at_least=0.0)
+    return Quantity(attribute, 'kinematic_error', value, changed)
+
+
 def _has_stops(joint):
     return joint.moves and joint.type.needs_limit
 
@@ -290,7 +325,13 @@ LINK_QUANTITIES = {
     **{name: _inertia_quantity(name) for name in ('ixx', 'iyy', 'izz', 'ixy', 'ixz', 'iyz')},
 }
 JOINT_QUANTITIES = {
-    'stiffness': _gear_quantity('stiffness', 'stiffness', 'of the gear', _has_gear),
+    'stiffness': _joint_quantity(_STIFFNESS, 'stiffness', 'of the gear', 'stiffness', _has_gear),
+    'stiffness_2': _further_stiffness(0, 'beyond its first torque'),
+    'stiffness_3': _further_stiffness(1, 'beyond its second torque'),
+    'backlash': _gear_quantity(
+        'backlash', 'backlash', 'whole width of the dead zone of the gear', _has_gear
+    ),
+    'kinematic_error': _error_amplitude(),
     'damping': _gear_quantity('damping', 'damping', 'of the gear', _has_gear),
     'hysteresis': _gear_quantity(
         'hysteresis',

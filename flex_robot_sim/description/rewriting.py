@@ -285,6 +285,12 @@ def _joint_edits(joint, word):
         return edits
     if word.startswith('origin'):
         return [Edit((('joint', joint.name), ('origin', '')), 'xyz', _vector_text(joint.position))]
+    if word.startswith('stiffness'):
+        stiffness = joint.stiffness, *joint.further_stiffness
+        return [Edit(flexible, 'stiffness', ' '.join(map(_text, stiffness)))]
+    if word == 'kinematic_error':
+        numbers = (number for row in joint.kinematic_error for number in row)
+        return [Edit(flexible, word, ' '.join(map(_text, numbers)))]
     place = flexible
     if JOINT_QUANTITIES[word].group == 'limit':
         place = (('joint', joint.name), ('limit', ''))

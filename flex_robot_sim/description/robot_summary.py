@@ -199,6 +199,7 @@ def _joint(joint):
                 'stiffness',
                 'damping',
                 'hysteresis',
+                'backlash',
                 'rotor_inertia',
                 'gear_ratio',
                 'spring_stiffness',
@@ -207,6 +208,12 @@ def _joint(joint):
             )
         },
         'slip': [list(pair) for pair in joint.slip],
+        'further_stiffness': list(joint.further_stiffness),
+        'stiffness_torques': list(joint.stiffness_torques),
+        **{
+            name: [list(row) for row in getattr(joint, name)]
+            for name in ('kinematic_error', 'cogging', 'torque_ripple')
+        },
         'encoder': asdict(joint.encoder) if joint.encoder else None,
         **{name: _number(value) for name, value in joint.friction._asdict().items()},
     }
@@ -254,18 +261,30 @@ def _branch(joint, link):
         motion += f' {_axis(joint["axis"])}'
         if joint['mimics']:
             motion += f', mimics {joint["mimics"]}'
-    if joint['stiffness']:
-        kind = JOINT_TYPES[joint['kind']]
-        motion += f', stiffness {joint["stiffness"]:g} {kind.effort_unit}/{kind.unit}'
-    if joint['hysteresis']:
-        motion += f', hysteresis {joint["hysteresis"]:g}'
-    if joint['slip']:
-        motion += f', {_count(joint["slip"], "spring")} that slip'
+    motion += ''.join(f', {text}' for text in _drive(joint))
     unit = JOINT_TYPES[joint['kind']].unit
     for name, power in (('acceleration', 2), ('deceleration', 2), ('jerk', 3)):
         if joint['moves'] and joint[name]:
             motion += f', {name} {joint[name]:g} {unit}/s{power}'
     return f'{" ".join(words)}  [{joint["name"]}: {motion}]'
+
+
+def _drive(joint):
+    """Texts about the gear and the motor of a joint."""
+    unit, effort_unit = JOINT_TYPES[joint['kind']].unit, JOINT_TYPES[joint['kind']].effort_unit
+    if joint['stiffness']:
+        yield f'stiffness {joint["stiffness"]:g} {effort_unit}/{unit}'
+    for stiffness, torque in zip(joint['further_stiffness'], joint['stiffness_torques']):
+        yield f'{stiffness:g} beyond {torque:g} {effort_unit}'
+    if joint['hysteresis']:
+        yield f'hysteresis {joint["hysteresis"]:g}'
+    if joint['slip']:
+        yield f'{_count(joint["slip"], "spring")} that slip'
+    if joint['backlash']:
+        yield f'backlash {joint["backlash"]:g} {unit}'
+    for name in ('kinematic_error', 'cogging', 'torque_ripple'):
+        if joint[name]:
+            yield name.replace('_', ' ')
 
 
 def _axis(axis):

@@ -209,6 +209,37 @@ def _read_pairs(document, element, name, attribute, text):
     return tuple(zip(numbers[::2], numbers[1::2]))
 
 
+def _read_numbers(document, element, name, attribute, text):
+    """Read one number or several as a tuple."""
+    parts = text.split()
+    if len(parts) > attribute.at_most:
+        raise document.error(
+            element,
+            f'{name} = "{text[:40]}" is more than {attribute.at_most} numbers',
+            f'Give {name} [{_unit(element, attribute)}]: {attribute.meaning}',
+        )
+    bounds = attribute._replace(at_most=None)
+    return tuple(_read_number(document, element, name, bounds, part) for part in parts)
+
+
+def _read_harmonics(document, element, name, attribute, text):
+    """Read amplitudes, cycles and phases as a tuple of triplets."""
+    parts = text.split()
+    numbers = [_read_finite(document, element, name, attribute, part) for part in parts]
+    if (
+        len(parts) % 3
+        or len(parts) > 3 * attribute.at_most
+        or min(numbers[::3] + numbers[1::3]) <= attribute.above
+    ):
+        raise document.error(
+            element,
+            f'{name} = "{text[:40]}" is not one to {attribute.at_most} times amplitude, cycles '
+            'and phase, the first two above 0',
+            f'Give {name} [{attribute.unit}]: {attribute.meaning}',
+        )
+    return tuple(zip(numbers[::3], numbers[1::3], numbers[2::3]))
+
+
 def _read_points(document, element, name, attribute, text):
     parts = text.split()
     numbers = [_read_finite(document, element, name, attribute, part) for part in parts]
@@ -349,6 +380,8 @@ def _remedy(text, usual):
 _READERS = {
     'name': lambda *arguments: arguments[-1],  # the text
     'number': _read_number,
+    'numbers': _read_numbers,
+    'harmonics': _read_harmonics,
     'vector': _read_vector,
     'axis': _read_axis,
     'quaternion': _read_quaternion,

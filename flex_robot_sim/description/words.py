@@ -13,6 +13,8 @@ REQUIRED = object()
 """Default of a required attribute."""
 
 MAX_SLIP_ELEMENTS = 4  # of a gear
+MAX_STIFFNESSES = 3  # of a gear
+MAX_HARMONICS = 4  # of the kinematic error of a gear, cogging and torque ripple
 MAX_ENCODER_DELAY_S = 1.0
 _VECTOR_ZERO = (0.0, 0.0, 0.0)
 
@@ -20,8 +22,8 @@ _VECTOR_ZERO = (0.0, 0.0, 0.0)
 class Attribute(NamedTuple):
     """One attribute: allowed values and meaning."""
 
-    # 'name', 'number', 'vector', 'points', 'matrix', 'axis', 'quaternion', 'pairs', 'count',
-    # 'modes' or 'choice'
+    # 'name', 'number', 'numbers', 'vector', 'points', 'matrix', 'axis', 'quaternion', 'pairs',
+    # 'harmonics', 'count', 'modes' or 'choice'
     kind: str
     unit: str  # of the value; '' if it has none
     default: object  # REQUIRED, None (absence has a meaning) or a value
@@ -451,8 +453,57 @@ FLEXIBILITY = {
                 'of a universal or spherical joint: dry friction in motion',
                 at_least=0.0,
             ),
-            'stiffness': positive(
-                'N m/rad or N/m', None, 'stiffness between motor side and link side; absent: rigid'
+            'stiffness': Attribute(
+                'numbers',
+                'N m/rad or N/m',
+                None,
+                'stiffness between motor side and link side; absent: rigid. Up to three, with '
+                '`at`: up to the first torque, between the torques, and beyond them',
+                above=0.0,
+                at_most=MAX_STIFFNESSES,
+            ),
+            'at': Attribute(
+                'numbers',
+                'N m or N',
+                (),
+                'torques at which the stiffness changes, in either direction: one less than '
+                'stiffnesses, ascending',
+                above=0.0,
+                at_most=MAX_STIFFNESSES - 1,
+            ),
+            'backlash': number(
+                'rad or m',
+                0.0,
+                'whole width of the dead zone of the gear: the twist between both flanks, in '
+                'which no force acts',
+                at_least=0.0,
+            ),
+            'kinematic_error': Attribute(
+                'harmonics',
+                'rad, 1 and rad, or m, 1 and rad',
+                (),
+                'error of the gear: `amplitude cycles phase`, up to four times. The link lags its '
+                'motor by the sum of amplitude * sin(cycles * turn of the motor + phase)',
+                above=0.0,
+                at_most=MAX_HARMONICS,
+            ),
+            'cogging': Attribute(
+                'harmonics',
+                'N m, 1 and rad',
+                (),
+                'cogging torque at the shaft of the motor: `amplitude cycles phase`, up to four '
+                'times, as in `kinematic_error`',
+                above=0.0,
+                at_most=MAX_HARMONICS,
+            ),
+            'torque_ripple': Attribute(
+                'harmonics',
+                '1, 1 and rad',
+                (),
+                'ripple of the torque in proportion to the current: `amplitude cycles phase`, up '
+                'to four times. The effort acts with the factor 1 + sum',
+                above=0.0,
+                at_most=MAX_HARMONICS,
             ),
             'damping': number(
                 'N m s/rad or N s/m', 0.0, 'damping parallel to the stiffness', at_least=0.0

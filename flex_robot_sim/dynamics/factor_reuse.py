@@ -62,9 +62,10 @@ def refine_dynamics(arm, q, qd, effort, h, guess, work, qdd):
         m = arm.motor[j]
         residual[j] += 0.5 * h * work.joint_force_slope[j] * guess[j]
         if m >= 0:
-            gear_force = work.coupling[j] * (guess[m] - guess[j])
+            g = work.transmission[j]
+            gear_force = work.coupling[j] / g * (g * guess[m] - guess[j])
             residual[j] += gear_force
-            residual[m] += 0.5 * h * work.joint_force_slope[m] * guess[m] - gear_force
+            residual[m] += 0.5 * h * work.joint_force_slope[m] * guess[m] - g * gear_force
     for i in range(arm.parent.size):
         first = arm.first[i]
         for k in range(arm.modes[i]):

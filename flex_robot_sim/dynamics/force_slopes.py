@@ -2,6 +2,8 @@
 
 from flex_robot_sim.dynamics.cubic_strain import add_cubic_slopes
 from flex_robot_sim.dynamics.forces import add_contact_slopes
+from flex_robot_sim.dynamics.gear_forces import add_gear_law_slopes
+from flex_robot_sim.dynamics.motor_laws import cogging_stiffness
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.model.friction import (
     CREEP_RATE,
@@ -12,7 +14,7 @@ from flex_robot_sim.model.friction import (
     static_friction,
     stribeck_slope,
 )
-from flex_robot_sim.model.slip_elements import FRICTION, GEAR
+from flex_robot_sim.model.slip_elements import FRICTION
 from flex_robot_sim.spatial.screws import dot
 
 
@@ -25,7 +27,8 @@ def add_all_slopes(arm, q, qd, D, K):
 
     :param D: (n, n), slopes with the rates, added to; K: with the coordinates, added to.
     """
-    add_linear_slopes(arm, D, K)
+    add_linear_slopes(arm, q, D, K)
+    add_gear_slopes(arm, q, qd, True, D, K)
     add_cubic_slopes(arm, q, K)
     add_contact_slopes(arm, q, qd, D, K)
     for j in range(arm.motor.size):
@@ -36,16 +39,13 @@ def add_all_slopes(arm, q, qd, D, K):
         if stiffness > 0.0 and abs(qd[k]) <= arm.friction[j, SMOOTHING_RATE]:
             D[k, k] -= smoothed_friction(qd[k], arm.friction[j])[1]
             K[k, k] += static_friction(arm.friction[j]) * stiffness
-        stiffness = arm.slip_stiffness[j, GEAR].sum()
-        if m >= 0 and stiffness > 0.0:
-            for a, b, sign in ((j, j, 1.0), (m, m, 1.0), (j, m, -1.0), (m, j, -1.0)):
-                K[a, b] += sign * stiffness
 
 
 @compiled
 def add_smooth_slopes(arm, q, qd, D, K):
     """Add those of smooth forces; return whether no joint sticks or touches a stop."""
-    add_linear_slopes(arm, D, K)
+    add_linear_slopes(arm, q, D, K)
+    add_gear_slopes(arm, q, qd, False, D, K)
     add_cubic_slopes(arm, q, K)
     is_smooth = True
     for j in range(arm.motor.size):
@@ -64,17 +64,15 @@ def add_smooth_slopes(arm, q, qd, D, K):
 
 
 @compiled
-def add_linear_slopes(arm, D, K):
-    """Add those of springs and dampers in joints and links, which do not depend on the state."""
+def add_linear_slopes(arm, q, D, K):
+    """Add those of springs and dampers across joints and in links, and of cogging."""
     for j in range(arm.motor.size):
         m = arm.motor[j]
         driven = j if m < 0 else m
         D[driven, driven] += arm.friction[j, VISCOUS]
         K[j, j] += arm.spring[j]
-        if m >= 0:
-            for a, b, sign in ((j, j, 1.0), (m, m, 1.0), (j, m, -1.0), (m, j, -1.0)):
-                K[a, b] += sign * arm.gear_stiffness[j]
-                D[a, b] += sign * arm.gear_damping[j]
+        if arm.has_motor_law[j] != 0.0:
+            K[driven, driven] += cogging_stiffness(arm, j, q[driven])
     for i in range(arm.parent.size):
         first = arm.first[i]
         for k in range(arm.modes[i]):
@@ -88,6 +86,23 @@ def add_linear_slopes(arm, D, K):
             D[start + k, start + m] += slope
             if m < k:
                 D[start + m, start + k] += slope
+
+
+@compiled
+def add_gear_slopes(arm, q, qd, is_vibration, D, K):
+    """
+    Add those of gears.
+
+    :param is_vibration: whether slipping elements stick, and flanks within the backlash touch.
+    """
+    for j in range(arm.motor.size):
+        m = arm.motor[j]
+        if m >= 0 and arm.has_gear_law[j] != 0.0:
+            add_gear_law_slopes(arm, j, q, qd, is_vibration, is_vibration, D, K)
+        elif m >= 0:
+            for a, b, sign in ((j, j, 1.0), (m, m, 1.0), (j, m, -1.0), (m, j, -1.0)):
+                K[a, b] += sign * arm.gear_stiffness[j]
+                D[a, b] += sign * arm.gear_damping[j]
 
 
 @compiled

@@ -10,15 +10,13 @@ joint are in joint_laws/ and model/friction.py.
 from math import inf
 
 from flex_robot_sim.dynamics.cubic_strain import add_cubic_force, cubic_energy
+from flex_robot_sim.dynamics.gear_forces import gear_law_energy, gear_law_loss, set_gear_force
 from flex_robot_sim.dynamics.joint_laws.creep import NO_CREEP, end_weight
-from flex_robot_sim.dynamics.joint_laws.maxwell_slip import (
-    friction_elements,
-    gear_elements,
-    has_presliding,
-)
+from flex_robot_sim.dynamics.joint_laws.maxwell_slip import friction_elements, has_presliding
 from flex_robot_sim.dynamics.joint_laws.motor import motor_force
 from flex_robot_sim.dynamics.joint_laws.stops import stop_force
 from flex_robot_sim.dynamics.joint_laws.sum_of_laws import smooth_force, solve_joint_laws
+from flex_robot_sim.dynamics.motor_laws import cogging_energy, cogging_force, ripple_factor
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.model.body_kinds import ELASTIC
 from flex_robot_sim.model.damping import add_shared_damping_force, shared_damping_power
@@ -29,7 +27,6 @@ from flex_robot_sim.model.friction import (
     smoothed_friction,
     static_friction,
 )
-from flex_robot_sim.model.slip_elements import GEAR
 
 
 @compiled
@@ -54,6 +51,7 @@ def set_forces(arm, q, qd, effort, h, guess, work):
             position = q[k] - 0.5 * h * qd[k]
             above, below, a, s, p, ps = -inf, -inf, 0.0, 0.0, 0.0, 0.0
             is_nonlinear, slips, friction = False, False, 0.0
+            effort_limit, cogging = work.effort_limit[j], 0.0
             if side == 0:
                 above, below = position - arm.upper[j], arm.lower[j] - position
                 is_nonlinear = (
@@ -68,9 +66,11 @@ def set_forces(arm, q, qd, effort, h, guess, work):
                 kp, kd = work.servo_stiffness[j], work.servo_damping[j]
                 p = effort[j] + kp * (work.target[j] - position) + kd * work.target_rate[j]
                 ps = kd + 0.5 * h * kp
-                if not abs(p - ps * qd[k]) <= work.effort_limit[j] or (
-                    abs(qd[k]) > work.rate_limit[j]
-                ):
+                if arm.has_motor_law[j] != 0.0:
+                    ripple = ripple_factor(arm, j, q[k])
+                    p, ps, effort_limit = ripple * p, ripple * ps, ripple * effort_limit
+                    cogging = cogging_force(arm, j, q[k], h * qd[k])
+                if not abs(p - ps * qd[k]) <= effort_limit or (abs(qd[k]) > work.rate_limit[j]):
                     is_nonlinear = True
                 is_nonlinear = is_nonlinear or slips
             laws = (
@@ -78,7 +78,7 @@ def set_forces(arm, q, qd, effort, h, guess, work):
                 s,
                 p,
                 ps,
-                work.effort_limit[j],
+                effort_limit,
                 work.rate_limit[j],
                 above,
                 below,
@@ -119,21 +119,20 @@ def set_forces(arm, q, qd, effort, h, guess, work):
             else:
                 force, slope = a + p, -(s + ps)
             work.joint_force_at_rest[k], work.joint_force_slope[k] = force, slope
-            work.force[k] = force + slope * start
+            work.force[k] = force + slope * start + cogging
             work.added_inertia[k] = -0.5 * h * slope
         if m < 0:
             work.added_inertia[j] += arm.rotor[j]
         else:
             # the motor drives the link through an elastic gear
-            if work.slip.shape[2] > 0 and arm.slip_stiffness[j, GEAR, 0] > 0.0:
-                spring, coupling = gear_force_with_slip(arm, j, q, qd, h, guess, work)
-            else:
-                spring = arm.gear_stiffness[j] * (q[m] - q[j]) + arm.gear_damping[j] * (
-                    qd[m] - qd[j]
-                )
-                coupling = h * (0.25 * h * arm.gear_stiffness[j] + 0.5 * arm.gear_damping[j])
-                if h > 0.0:
-                    spring -= coupling * (guess[m] - guess[j])
+            if arm.has_gear_law[j] != 0.0:
+                set_gear_force(arm, j, q, qd, h, guess, work)
+                continue
+            spring = arm.gear_stiffness[j] * (q[m] - q[j]) + arm.gear_damping[j] * (qd[m] - qd[j])
+            coupling = h * (0.25 * h * arm.gear_stiffness[j] + 0.5 * arm.gear_damping[j])
+            if h > 0.0:
+                spring -= coupling * (guess[m] - guess[j])
+            work.transmission[j] = 1.0
             work.force[j] += spring
             work.force[m] -= spring
             work.added_inertia[j] += coupling
@@ -159,41 +158,6 @@ def set_forces(arm, q, qd, effort, h, guess, work):
 
 
 @compiled
-def gear_force_with_slip(arm, j, q, qd, h, guess, work):
-    """
-    Force of a gear with hysteresis at the start of a step, and its implicit coupling.
-
-    Its law is solved for the twist of the gear, as those of the joints (T33).
-    """
-    m = arm.motor[j]
-    rate, position = qd[m] - qd[j], q[m] - q[j] - 0.5 * h * (qd[m] - qd[j])
-    k, d = arm.gear_stiffness[j], arm.gear_damping[j]
-    laws = (-k * position, 0.5 * h * k + d, 0.0, 0.0, inf, inf, -inf, -inf, 1.0, 0.0, 1.0)
-    slip = gear_elements(arm, j, work)
-    if h == 0.0:
-        return -smooth_force(rate, rate, h, laws, slip, NO_CREEP)[0], 0.0
-    start = rate - 0.5 * h * (guess[m] - guess[j])
-    link, motor = arm.inertia_scale[j], arm.rotor[j]
-    if work.own_inertia[j] > 0.0:
-        link = work.own_inertia[j]
-    r = 2.0 / h * link * motor / (link + motor)
-    force, slope = solve_joint_laws(
-        work.relaxation[0] * r * rate - work.gear_law[j, 0],
-        work.relaxation[0] * r,
-        r,
-        0.0,
-        rate,
-        start,
-        h,
-        laws,
-        slip,
-        NO_CREEP,
-    )
-    work.gear_law[j, 1], work.gear_law[j, 2] = force, slope
-    return -(force + slope * start), -0.5 * h * slope
-
-
-@compiled
 def store_joint_forces(arm, qd, work):
     """Store the joint forces at the rates qd that an implicit step has just found."""
     for k in range(arm.motor.size):
@@ -201,7 +165,9 @@ def store_joint_forces(arm, qd, work):
         m = arm.motor[k]
         if m >= 0:
             work.joint_force[m] = work.joint_force_at_rest[m] + work.joint_force_slope[m] * qd[m]
-            work.gear_law[k, 0] = work.gear_law[k, 1] + work.gear_law[k, 2] * (qd[m] - qd[k])
+            work.gear_law[k, 0] = work.gear_law[k, 1] + work.gear_law[k, 2] * (
+                work.transmission[k] * qd[m] - qd[k]
+            )
 
 
 @compiled
@@ -228,9 +194,12 @@ def add_powers(arm, q, qd, qdd, effort, h, weight, work, flow):
             work.effort_limit[j],
             work.rate_limit[j],
         )
+        work.applied[j] = motor
+        if arm.has_motor_law[j] != 0.0:
+            motor *= ripple_factor(arm, j, q[driven])
         if work.prescribed[j] != 0.0:
             motor += work.prescribed_effort[j]
-        work.applied[j] = motor
+            work.applied[j] += work.prescribed_effort[j]
         delivered += motor * v
         dissipated += arm.friction[j, VISCOUS] * v * v
         # dissipation of the stops
@@ -243,7 +212,9 @@ def add_powers(arm, q, qd, qdd, effort, h, weight, work, flow):
             -rate, -start_rate, h, arm.lower[j] - start, k, d, depth
         )
         dissipated -= (lower - lower_spring) * rate
-        if m >= 0:
+        if m >= 0 and arm.has_gear_law[j] != 0.0:
+            dissipated += gear_law_loss(arm, j, q, qd, h)
+        elif m >= 0:
             gear_rate = qd[m] - qd[j]
             dissipated += arm.gear_damping[j] * gear_rate * gear_rate
         if static_friction(arm.friction[j]) > 0.0 and not has_presliding(arm, work, j):
@@ -272,9 +243,13 @@ def spring_energy(arm, q):
     """Energy in elastic links, gears, springs across joints and stops [J]."""
     total = 0.0
     for j in range(arm.motor.size):
-        if arm.motor[j] >= 0:
+        if arm.motor[j] >= 0 and arm.has_gear_law[j] != 0.0:
+            total += gear_law_energy(arm, j, q)
+        elif arm.motor[j] >= 0:
             twist = q[arm.motor[j]] - q[j]
             total += 0.5 * arm.gear_stiffness[j] * twist * twist
+        if arm.has_motor_law[j] != 0.0:
+            total += cogging_energy(arm, j, q[j if arm.motor[j] < 0 else arm.motor[j]])
         stretch = q[j] - arm.spring_rest[j]
         total += 0.5 * arm.spring[j] * stretch * stretch
         excess = max(q[j] - arm.upper[j], arm.lower[j] - q[j], 0.0)

@@ -14,6 +14,7 @@ from flex_robot_sim.dynamics.force_slopes import add_smooth_slopes
 from flex_robot_sim.dynamics.forward_dynamics import forward_dynamics
 from flex_robot_sim.dynamics.inverse_dynamics_derivatives import set_derivatives_in_motion
 from flex_robot_sim.dynamics.loads import set_loads
+from flex_robot_sim.dynamics.motor_laws import ripple_factor, ripple_slope
 from flex_robot_sim.jit.compiled import compiled
 
 
@@ -47,7 +48,11 @@ def forward_dynamics_derivatives(
         for j in range(arm.motor.size):
             slopes[k, 2 * n + j] = 0.0
     for j in range(arm.motor.size):
-        slopes[j if arm.motor[j] < 0 else arm.motor[j], 2 * n + j] = 1.0
+        k = j if arm.motor[j] < 0 else arm.motor[j]
+        slopes[k, 2 * n + j] = 1.0
+        if arm.has_motor_law[j] != 0.0:
+            slopes[k, 2 * n + j] = ripple_factor(arm, j, q[k])
+            slopes[k, k] += effort[j] * ripple_slope(arm, j, q[k])
     set_cholesky_factor(M)
     solve_with_factor(M, slopes)
     return is_smooth

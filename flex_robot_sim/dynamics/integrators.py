@@ -323,7 +323,7 @@ def midpoint_step(arm, loads, settings, state, step, watch, work):
             move_base(1.0, substep, work)
         add_powers(arm, mid_q, mid_qd, qdd, effort, substep, substep, work, flow)
         if has_memory:
-            flow[1] += slip_until_end(arm, mid_qd, qdd, substep, work)
+            flow[1] += slip_until_end(arm, mid_q, mid_qd, qdd, substep, work)
         if has_contacts:
             flow[1] += contact_loss(arm, mid_qd, substep, work)
         if is_free:

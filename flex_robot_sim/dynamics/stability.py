@@ -121,9 +121,14 @@ def spring_matrices(
         K[driven, driven] += drive_gains[0][j]
         K[j, j] += arrays.spring[j]
         D[driven, driven] += drive_gains[1][j]
+        K[driven, driven] += (arrays.cogging[j, :, 0] * arrays.cogging[j, :, 1]).sum()
         if m >= 0:
             block = np.ix_([j, m], [j, m])
-            K[block] += arrays.gear_stiffness[j] * np.array([[1, -1], [-1, 1]])
+            g = (
+                1.0
+                + np.abs(arrays.kinematic_error[j, :, 0] * arrays.kinematic_error[j, :, 1]).sum()
+            )
+            K[block] += _largest_stiffness(arrays, j) * np.array([[1, -g], [-g, g * g]])
             D[block] += arrays.gear_damping[j] * np.array([[1, -1], [-1, 1]])
     for i, size in enumerate(arrays.modes):
         modes = slice(arrays.first[i], arrays.first[i] + size)
@@ -132,6 +137,11 @@ def spring_matrices(
     elastic = n - len(arrays.shared)
     D[elastic:, elastic:] += arrays.shared @ arrays.shared_T
     return K, D
+
+
+def _largest_stiffness(arrays, j):
+    """Largest stiffness of the gear of joint j."""
+    return arrays.gear_stiffness[j] * np.cumsum(arrays.gear_share[j]).max()
 
 
 def _longest_of_modes(scheme, squares, shapes, D):

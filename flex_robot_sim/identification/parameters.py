@@ -30,6 +30,8 @@ GROUPS = (
     'damping',
     'friction',
     'hysteresis',
+    'backlash',
+    'kinematic_error',
     'creep',
     'mass',
     'sensors',

@@ -224,10 +224,15 @@ class ArmBuilder(LinkBuilder, SensorBuilder, ConstraintBuilder):
         *,
         gear_ratio: float = 1.0,
         rotor_inertia: float = 0.0,
-        stiffness: float | None = None,
+        stiffness: ArrayLike | None = None,
+        at: ArrayLike | None = None,
         damping: float | None = None,
         hysteresis: float | None = None,
         slip: ArrayLike | None = None,
+        backlash: float | None = None,
+        kinematic_error: ArrayLike | None = None,
+        cogging: ArrayLike | None = None,
+        torque_ripple: ArrayLike | None = None,
     ) -> ArmBuilder:
         """
         Add a gear and the rotor of the motor to a joint.
@@ -236,11 +241,17 @@ class ArmBuilder(LinkBuilder, SensorBuilder, ConstraintBuilder):
         :param gear_ratio: motor speed over joint speed [1 or rad/m].
         :param rotor_inertia: of the motor about its own axis [kg m2].
         :param stiffness: of the gear, between motor side and link side [N m/rad or N/m];
-            default: rigid.
+            default: rigid; up to three, with the torques at which they change.
+        :param at: these torques, ascending, one less than stiffnesses [N m or N].
         :param damping: parallel to this stiffness [N m s/rad or N s/m].
         :param hysteresis: energy lost per cycle over the elastic energy; needs an effort limit.
         :param slip: instead of hysteresis, stiffness and force of up to four springs that slip,
             parallel to the stiffness: [(k1, f1), ...] [N m/rad and N m, or N/m and N].
+        :param backlash: whole width of the dead zone of the twist [rad or m].
+        :param kinematic_error: harmonics of the gear, up to four rows of amplitude [rad or m],
+            cycles per turn of the motor, and phase [rad].
+        :param cogging: harmonics of the torque at the shaft of the motor [N m], as above.
+        :param torque_ripple: harmonics of the torque over that of the current, as above.
 
         Example::
 
@@ -262,6 +273,11 @@ class ArmBuilder(LinkBuilder, SensorBuilder, ConstraintBuilder):
                 'damping': damping,
                 'hysteresis': hysteresis,
                 'slip': slip,
+                'at': at,
+                'backlash': backlash,
+                'kinematic_error': kinematic_error,
+                'cogging': cogging,
+                'torque_ripple': torque_ripple,
             },
         )
         self._keep_joint(joint, self._joints[joint], gear)

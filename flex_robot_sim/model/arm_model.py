@@ -22,6 +22,7 @@ from flex_robot_sim.jit.array_table import (
     pass_by_pointer,
     zeros,
 )
+from flex_robot_sim.model.drive_laws import GearPieces, Harmonics
 from flex_robot_sim.model.friction import FrictionRows
 from flex_robot_sim.model.slip_elements import SlipTable
 from flex_robot_sim.spatial.turns import quaternion
@@ -81,6 +82,13 @@ class ArmArrays(NamedTuple):
     gear_stiffness: np.ndarray  # (j,)       [N m/rad, N/m]
     gear_damping: np.ndarray  # (j,)       [N m s/rad, N s/m]
     friction: FrictionRows  # (j, 6)     in the drive; friction.py names the columns
+    has_gear_law: np.ndarray  # (j,)       hysteresis, backlash, several stiffnesses or error
+    gear_corner: GearPieces  # (j, p)     twist where a piece of the spring begins   [rad, m]
+    gear_share: GearPieces  # (j, p)     its stiffness over gear_stiffness
+    kinematic_error: Harmonics  # (j, h, 3)  of the gear: amplitude, wave number, phase
+    has_motor_law: np.ndarray  # (j,)       cogging or torque ripple
+    cogging: Harmonics  # (j, h, 3)  torque of the motor, as above
+    torque_ripple: Harmonics  # (j, h, 3)  share of the motor effort, as above
     slip_stiffness: SlipTable  # (j, 2, e)  of Maxwell-slip elements, of gear and friction
     slip_limit: SlipTable  # (j, 2, e)  their largest deflections                [rad, m]
     spring: np.ndarray  # (j,)       parallel to the motor               [N m/rad, N/m]
@@ -174,6 +182,7 @@ class Workspace(NamedTuple):
     joint_force_slope: np.ndarray  # (n,)    its linearisation: by velocity
     slip: np.ndarray  # (j, 2, e)  deflections of Maxwell-slip elements        [rad, m]
     slip_end: np.ndarray  # (j, 2, e)  the same at the end of the step
+    transmission: np.ndarray  # (j,)       rate of the twist of a gear by that of its motor
     gear_law: np.ndarray  # (j, 3)     gear force with elements: as last solved, at rest, slope
     is_nonsmooth: np.ndarray  # (n,)       whether a joint law left its first linear piece
     relaxation: np.ndarray  # (1,)       share of `own_inertia` in the solution of these forces
@@ -529,6 +538,7 @@ def _shapes(i, n, s, j, total, shared, elements, c, w, g):
         'joint_force_slope': (total,),
         'slip': (j, 2, elements),
         'slip_end': (j, 2, elements),
+        'transmission': (j,),
         'gear_law': (j, 3),
         'is_nonsmooth': (total,),
         'relaxation': (1,),

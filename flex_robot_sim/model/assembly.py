@@ -30,6 +30,7 @@ from flex_robot_sim.model.composite_inertia import (
 from flex_robot_sim.model.constraint_rows import constraint_rows, row_arrays
 from flex_robot_sim.model.contact_rows import ContactRow, contact_arrays, moved_mass
 from flex_robot_sim.model.damping import damping_matrices, elastic_inertia
+from flex_robot_sim.model.drive_laws import drive_law_tables
 from flex_robot_sim.model.elastic_rows import elastic_rows, integrals_of
 from flex_robot_sim.model.free_base import base_axes
 from flex_robot_sim.model.stops import STOP_DEPTH, STOP_FREQUENCY
@@ -475,6 +476,7 @@ class _Assembly:
             'gear_stiffness': [j.stiffness if g else 0.0 for j, g in zip(joints, has_gear)],
             'gear_damping': [joint.damping for joint in joints],
             'friction': friction_rows(joint.friction for joint in joints),
+            **drive_law_tables(joints),
             'slip_stiffness': slip_stiffness,
             'slip_limit': slip_limit,
             'spring': [joint.spring_stiffness for joint in joints],

@@ -63,7 +63,8 @@ MISTAKES = {
     '5: EIy = -2 must be > 0. Give EIy [N m2]: bending stiffness about y: '
     'resists bending_z.': in_beam('<section EIy="-2" EIz="1"/>'),
     '5: stiffness = 0 must be > 0. Give stiffness [N m/rad]: stiffness between motor side '
-    'and link side; absent: rigid.': flexible_arm(
+    'and link side; absent: rigid. Up to three, with `at`: up to the first torque, between the '
+    'torques, and beyond them.': flexible_arm(
         '<joint name="hinge" stiffness="0" rotor_inertia="1"/>'
     ),
     '5: ratio = 1.5 must be < 1. Give ratio: fraction of critical damping of every mode of '
@@ -196,6 +197,40 @@ MISTAKES = {
             f'<joint name="hinge" stiffness="1" rotor_inertia="1" slip="{text}"/>'
         )
         for text in ('1', '1 2 3', '1 0', '-1 2', '1 2 3 4 5 6 7 8 9 9')
+    },
+    '5: joint "hinge" has a backlash but no stiffness. Give its stiffness, or remove backlash.': (
+        flexible_arm('<joint name="hinge" rotor_inertia="1" backlash="1e-3"/>')
+    ),
+    '5: stiffness = "1 2 3 4" is more than 3 numbers. Give stiffness [N m/rad]: stiffness between '
+    'motor side and link side; absent: rigid. Up to three, with `at`: up to the first torque, '
+    'between the torques, and beyond them.': flexible_arm(
+        '<joint name="hinge" rotor_inertia="1" stiffness="1 2 3 4"/>'
+    ),
+    '5: joint "hinge" has 3 stiffnesses, but 1 torque in at. Give one torque less than '
+    'stiffnesses: stiffness="k1 k2 k3" at="T1 T2".': flexible_arm(
+        '<joint name="hinge" rotor_inertia="1" stiffness="1 2 3" at="1"/>'
+    ),
+    '5: the torques at = "2 1" of joint "hinge" do not ascend. Order them, each with the '
+    'stiffness beyond it.': flexible_arm(
+        '<joint name="hinge" rotor_inertia="1" stiffness="1 2 3" at="2 1"/>'
+    ),
+    '5: the kinematic_error of joint "hinge" is as steep as the motion of its motor: amplitude * '
+    'cycles * gear_ratio = 2, not below 1. Correct the amplitude, that of the joint, or the '
+    'cycles per turn of the motor.': flexible_arm(
+        '<joint name="hinge" rotor_inertia="1" stiffness="1" gear_ratio="100" '
+        'kinematic_error="0.01 2 0"/>'
+    ),
+    '5: the torque_ripple of joint "hinge" exceeds the torque: its amplitudes add up to 1.2, not '
+    'below 1. Give amplitudes as shares of the torque.': flexible_arm(
+        '<joint name="hinge" rotor_inertia="1" torque_ripple="0.7 6 0 0.5 12 0"/>'
+    ),
+    **{
+        f'5: cogging = "{text}" is not one to 4 times amplitude, cycles and phase, the first two '
+        'above 0. Give cogging [N m, 1 and rad]: cogging torque at the shaft of the motor: '
+        '`amplitude cycles phase`, up to four times, as in `kinematic_error`.': flexible_arm(
+            f'<joint name="hinge" rotor_inertia="1" cogging="{text}"/>'
+        )
+        for text in ('1', '0 1 0', '1 -2 0', ' '.join(['1'] * 15))
     },
     '5: joint "hinge" has a hysteresis but no largest effort, which gives the range of its '
     "twist. Give the effort of the joint's <limit>.": robot(

@@ -435,8 +435,13 @@ def test_calls_reach_all_words_of_flexibility(tmp_path):
             f'joint_{k}',
             gear_ratio=2,
             rotor_inertia=1,
-            stiffness=1,
+            stiffness=[1, 2],
+            at=[0.1],
             damping=1,
+            backlash=0.01,
+            kinematic_error=[(0.01, 2, 0)],
+            cogging=[(0.1, 12, 0)],
+            torque_ripple=[(0.1, 6, 0)],
             **({'hysteresis': 0.1} if k else {'slip': [(1, 2)]}),
         )
         builder.add_flex_sensor(f'beam_{k}', 'root', start=0, end=0.1, plane='xy')

@@ -11,6 +11,7 @@ so that F stores and dissipates exactly what the elements do, for any step. F in
 has a continuous slope. Al-Bender, Lampaert & Swevers, IEEE Trans. Automatic Control 50 (2005).
 """
 
+from flex_robot_sim.dynamics.joint_laws.gear_twist import transmission_of
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.model.friction import friction_level, static_friction
 from flex_robot_sim.model.slip_elements import FRICTION, GEAR
@@ -110,11 +111,11 @@ def friction_scale(arm, j, rate):
 
 
 @compiled
-def slip_until_end(arm, qd, qdd, h, work):
+def slip_until_end(arm, q, qd, qdd, h, work):
     """
     Energy dissipated by all elements over a step [J]; sets `work.slip_end`.
 
-    :param qd: rates at mid-step, (n,); qdd: accelerations; h: step [s].
+    :param q: coordinates at mid-step, (n,); qd: rates; qdd: accelerations; h: step [s].
     """
     loss = 0.0
     for j in range(arm.motor.size):
@@ -128,7 +129,7 @@ def slip_until_end(arm, qd, qdd, h, work):
             elif m < 0:
                 continue
             else:
-                rate -= qd[j]
+                rate = transmission_of(arm, j, q, qd, h) * rate - qd[j]
             loss += slip_loss(
                 h * rate,
                 work.slip[j, row],
