@@ -45,6 +45,12 @@ FIRMWARE = {
     if 'build' not in folder.split(os.sep)
 }
 
+# The headers of the C++ core of shapers
+CORE = {
+    folder: [os.path.join(folder, name) for name in sorted(names)]
+    for folder, _, names in os.walk('cpp')
+}
+
 
 class DistributionWithData(Distribution):
     """A distribution of which `pip install -e` installs the data files too."""
@@ -86,7 +92,7 @@ setup(
         ('share/ament_index/resource_index/packages', [f'resource/{NAME}']),
         (f'share/{NAME}', ['package.xml']),
         *((f'share/{NAME}/{folder}', sorted(glob(f'{folder}/*.*'))) for folder in SHARED_FOLDERS),
-        *((f'share/{NAME}/{folder}', paths) for folder, paths in FIRMWARE.items()),
+        *((f'share/{NAME}/{folder}', paths) for folder, paths in {**FIRMWARE, **CORE}.items()),
         # what `ros2 run` and `ros2 launch` start; not on PATH: iproute2 has a `bridge`, too
         (f'lib/{NAME}', sorted(glob('programs/*'))),
     ],

@@ -25,7 +25,7 @@ from flex_robot_sim.shaping.impulses import NONE, Shaper
 from flex_robot_sim.shaping.poles import check_mode, check_period
 from flex_robot_sim.shaping.sampled_positions import checked_samples
 from flex_robot_sim.shaping.shaper_stages import ShaperStage
-from flex_robot_sim.shaping.velocity_limiter import limiter_for
+from flex_robot_sim.shaping.velocity_limiter import LimiterState, limiter_for
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.serialization import Serializable, writable
 
@@ -146,6 +146,17 @@ class OnlineShaper(Serializable):
     def frequencies(self) -> np.ndarray:
         """Present damped frequencies of the stages, (stages,) [Hz]."""
         return self._state.now.copy()
+
+    @property
+    def tables(self) -> tuple[kernel.ShaperArrays, PoseTable, LimiterState | None]:
+        """Constants of all delays, frequencies of the stages by pose [Hz], velocity limits."""
+        limiter = None if self._limiter is None else self._limiter.state
+        return self._arrays, self._frequencies, limiter
+
+    @property
+    def samples(self) -> int:
+        """Length of its ring buffers."""
+        return len(self._state.first)
 
     @property
     def is_settled(self) -> bool:

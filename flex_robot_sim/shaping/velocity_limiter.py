@@ -65,8 +65,13 @@ class VelocityLimiter(Serializable):
 
     def __setstate__(self, state: dict[str, object]) -> None:
         super().__setstate__(state)
-        self._state = LimiterState(*map(writable, self._state))
+        self._state = LimiterState(*map(writable, self.state))
         self.position = self._state.output
+
+    @property
+    def state(self) -> LimiterState:
+        """Its arrays; each step writes them."""
+        return self._state
 
     @property
     def delay(self) -> float:

@@ -42,10 +42,10 @@ LAYERS = (
         'viewer',
         PACKAGE,
     },
-    {'nodes', 'reports'},
+    {'nodes', 'reports', 'export'},
     {'cli', '__main__'},
 )
-# rooms of later work: kinematics after analysis, export before cli
+# room of later work: kinematics after analysis
 
 START = 'start'  # runs programs of all rows, and is imported by them
 

@@ -1,0 +1,254 @@
+"""Generated C99 and the C++ core against OnlineShaper, and what both do with bad input."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+from built_code import EXACT, needs_compiler, shaped_by, sources
+from project_files import ROOT
+from shaper_cases import PERIOD, golden, random_moves, shaper_cases
+
+from flex_robot_sim.export.c_tables import shared_declarations
+from flex_robot_sim.shaping.shaped_reference import FADE_DURATIONS, MIN_FADE_S, _fading
+from flex_robot_sim.shaping.velocity_limiter import VelocityLimiter
+
+pytestmark = [pytest.mark.slow, needs_compiler]
+
+CASES = {case.name: case for case in shaper_cases()}
+LANGUAGES = 'c', 'cpp'
+# the law is the same, statement by statement: what remains is the order of a few products
+ROUNDING = 1e-12
+OK, NOT_FINITE, JUMP, CHANGING = 0, 2, 3, 8
+
+
+def moves_for(case, count, seed):
+    """Return set points for a case, faster than its velocity limits at times."""
+    limits = case.specification.velocity_limits
+    return random_moves(
+        count, len(case.joints), seed, 1.0 if limits is None else 1.7 * min(limits)
+    )
+
+
+@pytest.mark.parametrize('language', LANGUAGES)
+@pytest.mark.parametrize('name', CASES)
+def test_code_equals_the_compiled_law_of_the_library(language, name):
+    samples = moves_for(CASES[name], 100_000, 1)
+    codes, shaped = shaped_by(language, name, samples)
+    assert not codes.any()
+    expected = golden(CASES[name], samples)
+    assert np.abs(shaped - expected).max() <= ROUNDING * np.abs(expected).max()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize('language', LANGUAGES)
+@pytest.mark.parametrize('name', CASES)
+def test_code_equals_the_compiled_law_for_1e8_samples(language, name):
+    count = 1_000_000  # in each of 100 pieces, over all cases
+    for seed in range(100 // len(CASES) + 1):
+        samples = moves_for(CASES[name], count, seed)
+        _, shaped = shaped_by(language, name, samples)
+        expected = golden(CASES[name], samples)
+        assert np.abs(shaped - expected).max() <= ROUNDING * np.abs(expected).max()
+
+
+@pytest.mark.parametrize('name', ['by_pose', 'limited'])
+def test_random_moves_keep_the_limits_and_end_exactly(name, request):
+    case, is_long = CASES[name], request.config.getoption('--long')
+    limits = case.specification.velocity_limits
+    rest = round(1.2 * case.specification.added_time / PERIOD) + 200
+    for seed in range(1000 if is_long else 1):
+        rng = np.random.default_rng(seed)
+        goals = rng.uniform(-1.3, 1.3, (1001, len(case.joints)))
+        # as fast as the limits permit: each move takes 1.875 times its mean velocity
+        rates = np.ones(len(case.joints)) if limits is None else limits
+        distance = np.abs(np.diff(goals, axis=0) / rates).max(axis=1)
+        pieces, ends = [goals[:1]], []
+        for begin, end, duration in zip(goals, goals[1:], 1.875 * distance):
+            u = np.linspace(0.0, 1.0, max(int(duration / PERIOD), 2) + 2)[1:, None]
+            move = begin + (end - begin) * (u**3 * (10.0 - 15.0 * u + 6.0 * u**2))
+            move[-1] = end
+            pieces += [move, np.repeat(end[None, :], rest, axis=0)]
+            ends.append(len(move) + rest)
+        codes, shaped = shaped_by('cpp', name, np.concatenate(pieces))
+        assert not codes.any()
+        last = np.cumsum(ends) - 1
+        assert np.array_equal(shaped[last], goals[1:])
+        if limits is not None:
+            speed = np.abs(np.diff(shaped, axis=0)).max(axis=0) / PERIOD
+            assert (speed <= limits * (1 + 1e-9)).all()
+        first = 0
+        for begin, end, count in zip(goals, goals[1:], last + 1 - np.append(0, last[:-1] + 1)):
+            piece = shaped[first : first + count]
+            assert (piece >= np.minimum(begin, end) - 1e-12).all()
+            assert (piece <= np.maximum(begin, end) + 1e-12).all()
+            first += count
+
+
+@pytest.mark.parametrize('language', LANGUAGES)
+def test_bad_set_points_hold_the_last_good_one(language):
+    case = CASES['limited']
+    samples = moves_for(case, 3000, 2)
+    good = samples.copy()
+    samples[500:505] = np.nan
+    samples[700, 1] = np.inf
+    samples[900:910, 0] += 0.5
+    expected = np.zeros(len(samples) - 1)
+    for begin, end, code in ((500, 505, NOT_FINITE), (700, 701, NOT_FINITE), (900, 910, JUMP)):
+        good[begin:end] = good[begin - 1]
+        expected[begin - 1 : end - 1] = code
+    codes, shaped = shaped_by(language, 'limited', samples)
+    # after some samples the set points are further from the held one than a jump
+    assert np.array_equal(codes[codes != expected], np.full((codes != expected).sum(), JUMP))
+    held = good.copy()
+    for row in np.flatnonzero(codes) + 1:
+        held[row] = held[row - 1]
+    assert np.abs(shaped - golden(case, held)).max() <= ROUNDING
+    assert np.abs(np.diff(shaped, axis=0)).max() <= 1.2 * PERIOD * (1 + 1e-9)
+
+
+def test_a_change_of_the_design_in_motion_has_no_jump():
+    samples = moves_for(CASES['limited'], 6000, 3)
+    words = {1000: 1, 1010: 2, 3000: 2}
+    codes, shaped = shaped_by(
+        'cpp', 'changing', samples, *(word for pair in words.items() for word in pair)
+    )
+    # the second change comes before the end of the first
+    assert np.flatnonzero(codes).tolist() == [1009] and codes[1009] == 100 * CHANGING
+    expected = _changed(samples, {1000: 'limited_slow', 3000: 'limited_fast'})
+    assert np.abs(shaped - expected).max() <= ROUNDING * np.abs(expected).max()
+    limits = CASES['limited'].specification.velocity_limits
+    assert (np.abs(np.diff(shaped, axis=0)) <= limits * PERIOD * (1 + 1e-9)).all()
+
+
+def _changed(samples, changes):
+    """Mixture (S11) of shapers of the library, within velocity limits."""
+    designs = {}
+    for name in ('limited', *changes.values()):
+        specification = CASES[name].specification._replace(velocity_limits=None)
+        designs[name] = specification.online(2, PERIOD)
+    limits = CASES['limited'].specification.velocity_limits
+    longest = max(design.duration for design in designs.values())
+    limiter = VelocityLimiter(limits, PERIOD, longest)
+    limiter.reset(samples[0])
+    new = old = designs['limited']
+    new.reset(samples[0])
+    age, fade, out = 1.0, 1.0, []
+    for row, sample in enumerate(samples[1:], 1):
+        if row in changes:
+            old, new = new, designs[changes[row]]
+            new.reset(samples[row - 1])
+            fade = max(MIN_FADE_S, FADE_DURATIONS * max(old.duration, new.duration))
+            age = -new.duration / fade
+        position = new.step(sample).copy()
+        if age < 1.0:
+            age += PERIOD / fade
+            position += _fading(max(age, 0.0))[0] * (old.step(sample) - position)
+        limiter.step(position)
+        out.append(limiter.position.copy())
+    return np.array(out)
+
+
+@pytest.mark.long(after=1)
+@pytest.mark.parametrize('language', LANGUAGES)
+def test_code_is_clean_under_the_sanitizers(language):
+    for name in ('two_modes', 'six_joints'):
+        samples = moves_for(CASES[name], 8000, 4)
+        samples[3000] = np.nan
+        shaped_by(language, name, samples, sanitized=True)
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not shutil.which('valgrind'), reason='sudo apt install valgrind')
+@pytest.mark.parametrize('language', LANGUAGES)
+def test_code_is_clean_under_valgrind(language):
+    words = ['valgrind', '-q', '--error-exitcode=9', '--leak-check=full']
+    samples = moves_for(CASES['six_joints'], 8000, 4)
+    shaped_by(language, 'six_joints', samples, before=words)
+
+
+def test_a_step_allocates_nothing_and_the_core_needs_only_the_standard_library(tmp_path):
+    source = tmp_path / 'allocations.cpp'
+    source.write_text(ALLOCATIONS)
+    words = [f'-I{ROOT / "cpp/flex_shaper/include"}', f'-I{sources()}', '-o', tmp_path / 'program']
+    # without exceptions and run-time types, as on many controllers
+    flags = [*EXACT, '-fno-exceptions', '-fno-rtti']
+    subprocess.run(['g++', '-std=c++17', *flags, source, *words], check=True)
+    done = subprocess.run([tmp_path / 'program'], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, CODES_OF_CHECKS)
+
+
+ALLOCATIONS = """\
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <flex_shaper/input_shaper.hpp>
+#include <new>
+#include "limited.h"
+#include "limited_slow.h"
+#include "six_joints.h"
+
+static bool is_allowed = true;
+void *operator new(std::size_t size) { if (!is_allowed) std::abort(); return std::malloc(size); }
+void operator delete(void *data) noexcept { std::free(data); }
+void operator delete(void *data, std::size_t) noexcept { std::free(data); }
+
+static void print(std::initializer_list<int> codes)
+{
+    for (int code : codes)
+        std::printf("%d ", code);
+}
+
+int main()
+{
+    flex_shaper::InputShaper shaper({&limited_tables, &limited_slow_tables});
+    flex_shaper::InputShaper mixed({&limited_tables, &six_joints_tables});
+    is_allowed = false;
+    const char *names[] = {"swing", "lift"}, *swapped[] = {"lift", "swing"};
+    const double start[] = {0.1, 0.2}, speed[] = {0.0, 0.1}, nothing[] = {NAN, 0.0};
+    const double moved[] = {0.1005, 0.2005};
+    print({shaper.check(1e-3, names, 2), shaper.check(2e-3, names, 2),
+           shaper.check(1e-3, swapped, 2), shaper.check(1e-3, names, 1),
+           shaper.check(1e-3, names, 2, "arm"), shaper.check(1e-3, names, 2, "another")});
+    print({shaper.step(start), shaper.reset(start, speed), shaper.reset(nothing),
+           mixed.reset(start)});
+    print({shaper.reset(start), shaper.step(start), shaper.step(moved)});
+    print({shaper.change(1), shaper.change(2)});
+    for (int k = 0; k < 2000; ++k)
+        shaper.step(moved);
+    print({shaper.is_settled(), shaper.is_changing(), shaper.position()[0] == moved[0]});
+}
+"""
+CODES_OF_CHECKS = '0 4 6 6 0 5 1 7 2 6 0 0 0 0 5 1 0 1 '
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not shutil.which('cmake'), reason='sudo apt install cmake')
+def test_the_core_is_found_by_cmake(tmp_path):
+    (tmp_path / 'main.cpp').write_text(
+        '#include <flex_shaper/input_shaper.hpp>\n#include "two_modes.h"\n'
+        'int main() { return flex_shaper::InputShaper(two_modes_tables).joints() - 2; }\n'
+    )
+    lists = (
+        'cmake_minimum_required(VERSION 3.16)\nproject(user LANGUAGES CXX)\n'
+        'find_package(flex_shaper 0.1 REQUIRED)\nadd_executable(user main.cpp)\n'
+        f'target_include_directories(user PRIVATE {sources()})\n'
+        'target_link_libraries(user PRIVATE flex_shaper::flex_shaper)\n'
+    )
+    (tmp_path / 'CMakeLists.txt').write_text(lists)
+    core, build = tmp_path / 'core', tmp_path / 'build'
+    for words in (
+        ['-S', ROOT / 'cpp/flex_shaper', '-B', core, f'-DCMAKE_INSTALL_PREFIX={tmp_path}'],
+        ['--install', core],
+        ['-S', tmp_path, '-B', build, f'-DCMAKE_PREFIX_PATH={tmp_path}'],
+        ['--build', build],
+    ):
+        subprocess.run(['cmake', *words], check=True, capture_output=True)
+    assert subprocess.run([build / 'user'], check=False).returncode == 0
+
+
+def test_the_tables_of_the_core_are_those_of_generated_headers():
+    text = (ROOT / 'cpp/flex_shaper/include/flex_shaper/tables.h').read_text('utf-8')
+    assert shared_declarations() in text
