@@ -37,8 +37,8 @@ def _tree(beam=None, joint=None, gear=None):
     if beam is None:
         builder.add_rigid('arm', mass=1.0, centre=(0.2, 0, 0))
     else:
-        size = {} if 'axis' in beam else {'length': 0.4}
-        builder.add_beam('arm', material='steel', section=SECTION, **size, **beam)
+        length = None if 'axis' in beam else 0.4
+        builder.add_beam('arm', material='steel', section=SECTION, length=length, **beam)
     builder.add_rigid('tool', mass=0.2, centre=(0.1, 0, 0), inertia=(1e-3, 1e-3, 1e-3))
     builder.add_joint('shoulder', parent='base', child='arm', axis='y')
     builder.add_joint(

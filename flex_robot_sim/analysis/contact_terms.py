@@ -14,7 +14,7 @@ from flex_robot_sim.analysis.differences import slopes
 from flex_robot_sim.analysis.workspace_pool import borrowed
 from flex_robot_sim.dynamics.contact.gaps import set_contact_jacobian
 from flex_robot_sim.dynamics.contact.instant import set_contact_motion
-from flex_robot_sim.dynamics.joint_laws import stop_force
+from flex_robot_sim.dynamics.joint_laws.stops import stop_force
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.friction import DEFAULT_SMOOTHING_RATE

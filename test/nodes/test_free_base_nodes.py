@@ -68,7 +68,7 @@ def test_the_view_shows_the_pose_of_the_base(monkeypatch):
     from flex_robot_sim.viewer.observed import ObservedArm
 
     arm = frs.load(SPACE_ARM)
-    readers = {}
+    readers: dict[str, object] = {}
 
     def subscribe(_node, topic, *_):
         return readers.setdefault(topic.name, topic)

@@ -77,7 +77,7 @@ def test_the_view_and_recordings_compare_the_file_of_a_reduced_link(
     assert record.stop()[0] == 0
     stored = json.loads(json.loads(reader.facts['parameters /dynamics']['reduced_files']))
     assert stored == {'arm': content_hash(here / 'arm.npz')}
-    for name, problem in (('here', None), ('other', 'is not the one of the recording')):
+    for name, problem in (('here', ''), ('other', 'is not the one of the recording')):
         monkeypatch.setenv('AMENT_PREFIX_PATH', str(tmp_path / name))
         notes = [note for note in read_run(path).notes if RIGID in note]
         assert [problem in note for note in notes] == [True] * bool(problem), notes

@@ -49,6 +49,7 @@ def test_a_report_has_the_recorded_motion_of_the_base(run):
     path, sim, (_, _, q, v) = run
     read = read_run(path)
     found = coordinates(read, read.arm, read.position.time)
+    assert found is not None
     # coordinates of a base are infinite after half a turn: compare the poses that they make
     for ours, theirs in zip(found[0], q, strict=True):
         np.testing.assert_allclose(
@@ -59,4 +60,5 @@ def test_a_report_has_the_recorded_motion_of_the_base(run):
     M = frs.mass_matrix(sim.arm, q[-1])
     assert energy.column('kinetic')[-1] == pytest.approx(v[-1] @ M @ v[-1] / 2, rel=1e-9)
     picture = motion_of(read)
+    assert picture is not None
     assert picture['reach'] > np.linalg.norm(np.ptp(read.base.values[:, :3], axis=0))

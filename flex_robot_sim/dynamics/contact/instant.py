@@ -8,7 +8,7 @@ from math import sqrt, tanh
 
 from flex_robot_sim.dynamics.constraints.rows import set_in_body
 from flex_robot_sim.dynamics.contact.gaps import set_axes, set_contact_gaps, velocity_of
-from flex_robot_sim.dynamics.joint_laws import stop_force
+from flex_robot_sim.dynamics.joint_laws.stops import stop_force
 from flex_robot_sim.dynamics.kinematics import set_base_poses, set_motion
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.model.friction import DEFAULT_SMOOTHING_RATE
