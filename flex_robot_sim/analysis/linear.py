@@ -147,7 +147,7 @@ def linearise(
         elbow = model.part(['elbow/effort'], ['elbow/position', 'forearm/tip_z'])
         assert elbow.B.shape == (len(model.states), 1)
     """
-    loads = make_loads(arm, pushes, closed_loops=True)
+    loads = make_loads(arm, pushes, closed_loops=True, free_base=True)
     q, v, slopes = operating_point.state_at(arm, loads, q, v)
     expect_servo_on_free_drives(joints, gains)
     motors, locked = arm.motor_q, locked_drives(arm, joints, has_input=True)
@@ -177,7 +177,8 @@ def linearise(
         forces = np.hstack([forces, forces * stiffness[driven_joints]])
         inputs += [f'{arm.joint_names[j]}/target' for j in driven_joints]
     inverse = np.linalg.inv(small.M)
-    A = np.block([[np.zeros((n, n)), np.eye(n)], [-inverse @ small.K, -inverse @ small.D]])
+    kinematic = base_kinematics(arm, v)[np.ix_(states, states)]
+    A = np.block([[kinematic, np.eye(n)], [-inverse @ small.K, -inverse @ small.D]])
     B = np.vstack([np.zeros_like(forces), inverse @ forces])
     names = [arm.coordinate_names[k] for k in states]
     C, outputs = _output_matrix(arm, q, v, free, small)
@@ -193,6 +194,22 @@ def linearise(
         v,
         effort,
     )
+
+
+def base_kinematics(arm: ArmModel, v: np.ndarray) -> np.ndarray:
+    """
+    Return the matrix (n, n) from small motions of a free base to their rates, see (T114).
+
+    It is zero unless the base moves.
+    """
+    matrix, components = np.zeros((arm.size, arm.size)), arm.arrays.base[:, 1]
+    if components.size:
+        V, rows = np.zeros(6), arm.arrays.base[:, 0]
+        V[components] = v[rows]
+        w, u = (np.cross(np.eye(3), part) for part in (V[:3], V[3:]))  # cross product matrices
+        bracket = np.block([[w, np.zeros((3, 3))], [u, w]])
+        matrix[np.ix_(rows, rows)] = -bracket[np.ix_(components, components)]
+    return matrix
 
 
 def _of_tree(M, D, K, free):

@@ -124,9 +124,14 @@ def modes(
         found = frs.modes(arm, [0.0, 0.5, -0.8], gains=(40.0, 4.0))
         first = found.frequencies[0], found.damping_ratios[0], found.shape(0)['elbow']
     """
-    loads = make_loads(arm, pushes, closed_loops=True)
+    loads = make_loads(arm, pushes, closed_loops=True, free_base=True)
     q, v, slopes = operating_point.state_at(arm, loads, q, v)
     expect_servo_on_free_drives(joints, gains)
+    if v[arm.base_q].any():
+        raise SettingError(
+            'the free base moves, so that small motions about this state are no modes: set the '
+            'rates of the base to zero, or take frs.linearise'
+        )
     locked = locked_drives(arm, joints, has_input=gains is not None)
     motors, M = arm.motor_q, mass_matrix(arm, q)
     free = np.setdiff1d(np.arange(arm.size), locked)

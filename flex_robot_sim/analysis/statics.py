@@ -32,6 +32,7 @@ MIN_FLANK_LOAD = 1e-9  # of a gear, over its stiffness times half of its backlas
 MAX_CORRECTIONS = 50  # corrections before the load step is reduced
 MAX_SETTLING_STEPS = 500  # of free drives
 SOFTEST = 1e-9  # stiffness that counts as none, over the largest
+MAX_BASE_FORCE = 1e-9  # that counts as none on a free base, over that of weight and loads
 SETTLED = 1e-12  # residual over the largest one so far
 MAX_CONTRACTION = 0.25  # ratio of successive corrections that keeps the matrix in use
 
@@ -80,7 +81,8 @@ def equilibrium(
     :param gains: (stiffness, damping) of a servo with the target q, numbers or (joints,) each
         [N m/rad, N m s/rad; N/m, N s/m]; the damping has no effect at rest.
     :param pushes: loads on links, each a Push.
-    :raises SettingError: if there is no stable equilibrium: the arm buckles, or falls.
+    :raises SettingError: if there is no stable equilibrium: the arm buckles, or falls, or a free
+        base accelerates.
 
     Example::
 
@@ -89,7 +91,7 @@ def equilibrium(
         sagging = frs.equilibrium(arm, [0.0, 0.5, -0.8], gains=(300.0, 10.0))
         assert frs.pose(arm, sagging.q)[2, 3] < frs.pose(arm, held.q)[2, 3]
     """
-    loads = make_loads(arm, pushes, closed_loops=True)
+    loads = make_loads(arm, pushes, closed_loops=True, free_base=True)
     expect_servo_on_free_drives(joints, gains)
     locked = locked_drives(arm, joints, has_input=gains is not None)
     given = np.zeros(len(arm.joint_names))
@@ -120,7 +122,7 @@ def equilibrium_and_slopes(
     :param locked: coordinates of the locked drives; default: all drives.
     :param stiffness, effort: of the other drives, (joints,) each.
     """
-    motors = arm.motor_q
+    motors, base = arm.motor_q, np.arange(arm.size)[arm.base_q]
     target, rates = _start(arm, q, v)
     if arm.closed_loops:
         none = np.zeros(motors.size)
@@ -136,16 +138,32 @@ def equilibrium_and_slopes(
         )
         return rest.q, rest.v, rest.slopes
     servo, force = np.zeros((2, arm.size))
-    unknown = arm.passive_q
+    unknown = np.setdiff1d(arm.passive_q, base)
     if locked is not None:
-        unknown = np.setdiff1d(np.arange(arm.size), locked)
+        unknown = np.setdiff1d(np.arange(arm.size), [*locked, *base])
         servo[motors], force[motors] = stiffness, effort
         servo[locked] = force[locked] = 0.0
-    if unknown.size == 0:
-        return target, rates, None
-    target = _on_flanks(arm, loads, target, rates, unknown)
-    found, slopes = _find_equilibrium(arm, loads, target, rates, unknown, servo, force)
+    found, slopes = target, None
+    if unknown.size:
+        start = _on_flanks(arm, loads, target, rates, unknown)
+        found, slopes = _find_equilibrium(arm, loads, start, rates, unknown, servo, force)
+    if base.size:
+        _expect_base_at_rest(arm, loads, found, rates)
     return found, rates, slopes
+
+
+def _expect_base_at_rest(arm, loads, q, v):
+    """Raise SettingError if a force on a free base is missing at a state (n,)."""
+    arrays, missing = arm.arrays, tangent.residual_force(arm, loads, q, v, np.zeros(arm.size))
+    mass = arrays.inertia[:, 3, 3].sum() + arrays.point_mass.sum()
+    size = mass * np.linalg.norm(arrays.base_acceleration) + np.abs(missing).max()
+    size += np.abs(loads.force).sum() + np.abs(loads.moment).sum()
+    if np.abs(missing[arm.base_q]).max() > MAX_BASE_FORCE * size:
+        raise SettingError(
+            f'the base of "{arm.description.name}" is free, and gravity, loads or rates accelerate '
+            'it: there is no equilibrium. Take gravity=(0, 0, 0) and no pushes, or give all '
+            'coordinates of a state'
+        )
 
 
 def _start(arm, q, v):
@@ -156,7 +174,10 @@ def _start(arm, q, v):
         ('v', v, rates),
     ):
         if values is not None:
-            arm.set_joints(out, joints_or_coordinates(arm, name, values)[arm.motor_q])
+            coordinates = joints_or_coordinates(arm, name, values)
+            arm.set_joints(out, coordinates[arm.motor_q])
+            if out is target:
+                out[arm.base_q] = coordinates[arm.base_q]
     return target, rates
 
 

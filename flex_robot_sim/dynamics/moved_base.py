@@ -4,7 +4,7 @@ A moved base: its motion is prescribed, as that of a ship or a vehicle that carr
 The base has the pose (root_R, root_p) in the world, the twist V0 in its own axes, and the rate dV0
 of this twist. Body i on it moves with Ad V0, and its acceleration begins with
 
-    Ad (dV0 + (0, R^T a)),                                                                   (T113)
+    Ad (dV0 + (0, R^T a)),                                                                   (T115)
 
 where a is the acceleration of the base that is equivalent to gravity. Within a step, dV0 is the
 mean, (V0' - V0) / h, and the base moves by the screw h (V0 + V0') / 2: by half of it at the
@@ -72,7 +72,7 @@ def move_base(share, h, work):
 
 @compiled
 def set_base_acceleration(arm, work, out):
-    """Acceleration (6,) of a moved base in its axes, with that equivalent to gravity (T113)."""
+    """Acceleration (6,) of a moved base in its axes, with that equivalent to gravity (T115)."""
     R, a = work.root_R, arm.base_acceleration
     for r in range(3):
         out[r] = work.root_rate[r]

@@ -341,9 +341,6 @@ def test_a_fixed_base_has_no_pose_to_set():
 @pytest.mark.parametrize(
     'use',
     [
-        lambda arm: frs.equilibrium(arm, np.zeros(2)),
-        lambda arm: frs.linearise(arm, np.zeros(2)),
-        lambda arm: frs.modes(arm, np.zeros(2)),
         lambda arm: frs.control.design_servo(arm),
         lambda arm: frs.feedback.Lqr(arm, np.zeros(2)),
         lambda arm: make_feed_forward(arm, 'sag'),
@@ -394,7 +391,10 @@ def test_derivatives_of_flexible_arms_are_differences_of_the_accelerations(kind)
     rng = np.random.default_rng(3)
     q, v = 0.02 * rng.normal(size=arm.nq), 0.1 * rng.normal(size=arm.nv)
     q[arm.base_q] = 0.0  # where coordinates and small motions are the same
-    pushes = [frs.Push('fore', (1.0, 2.0, -3.0), (0.1, 0.2, 0.3)), frs.Push('bus', (0.0, 5.0, 1.0))]
+    pushes = [
+        frs.Push('fore', (1.0, 2.0, -3.0), (0.1, 0.2, 0.3)),
+        frs.Push('bus', (0.0, 5.0, 1.0)),
+    ]
     found = frs.derivatives(arm, q, v, [0.3, -0.2], pushes=pushes)
 
     def a(q, v):
