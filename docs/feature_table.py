@@ -79,6 +79,12 @@ def _free_tree(kind):
     return builder.add_joint('shoulder', parent='bus', child='arm', axis='y')
 
 
+def _contact():
+    """Return the tree with a tool that touches the ground."""
+    builder = _tree().add_ground(height=-0.02, friction=0.3)
+    return builder.add_contact('tip', link='tool', shape=frs.Sphere(0.02), xyz=(0.2, 0, 0.01))
+
+
 def _reduced():
     """Return an arm of two links, a bar of finite elements and a rigid tool."""
     file = Path(FOLDER.name) / 'arm.npz'
@@ -143,6 +149,7 @@ KINDS: dict[str, Callable[[], frs.ArmBuilder]] = {
         joint={'axis': 'y', 'coulomb_friction': 0.1, 'static_friction': 0.2}
     ),
     'free base': lambda: _free_tree('floating'),
+    'contact': _contact,
     'mimic joint': lambda: _tree().add_mimic('wrist', leader='shoulder', multiplier=-1.0),
     'row: closed loop': lambda: _loop('revolute', parent_axis='y', child_axis='y'),
     'row: compliance': lambda: _loop(

@@ -44,30 +44,41 @@ def gaps_and_jacobian(arm: ArmModel, q: np.ndarray) -> tuple[np.ndarray, np.ndar
 
 
 def contact_slopes(arm: ArmModel, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the parts of D and K (n, n) of (T50) by contact (T132); friction is that at rest."""
-    arrays, (gap, W) = arm.arrays, gaps_and_jacobian(arm, q)
+    """Return the parts of D and K (n, n) of (T50) by contact (T132)."""
+    gap, W = gaps_and_jacobian(arm, q)
     D, K = np.zeros((2, arm.size, arm.size))
-    force, damping = np.zeros(len(W)), np.zeros(len(W))
+    by_rate, force = np.zeros((len(W), len(W))), np.zeros(len(W))
     for g in np.flatnonzero(gap < 0.0):
-        k, d, n = arrays.contact_stiffness[g], arrays.contact_damping[g], W[3 * g]
-        rate = float(-n @ v)
-        spring, pressed, _ = stop_force(rate, rate, 0.0, -gap[g], k, d, STOP_DEPTH)
-        if pressed <= 0.0:
-            continue
-        share = min(spring / (k * STOP_DEPTH), 1.0)
-        force[3 * g], damping[3 * g] = pressed, share * d
-        damping[3 * g + 1 : 3 * g + 3] = (
-            arrays.contact_friction[g] * pressed / DEFAULT_SMOOTHING_RATE
-        )
-        K += k * (1.0 + (d * rate / (k * STOP_DEPTH) if share < 1.0 else 0.0)) * np.outer(n, n)
+        rows = slice(3 * g, 3 * g + 3)
+        force[rows], by_gap, by_rate[rows, rows] = _force_and_slopes(arm, g, gap[g], W[rows] @ v)
+        K -= W[rows].T @ np.outer(by_gap, W[3 * g])
     if not force.any():
         return D, K
-    D += W.T @ (damping[:, None] * W)
-    by_turn = slopes(arm, lambda at: gaps_and_jacobian(arm, at)[1].T @ force, q)
-    K -= (by_turn + by_turn.T) / 2
+    D -= W.T @ by_rate @ W
+    K -= slopes(arm, lambda at: gaps_and_jacobian(arm, at)[1].T @ force, q)
     if v.any():
-        K += W.T @ (damping[:, None] * slopes(arm, lambda at: gaps_and_jacobian(arm, at)[1] @ v, q))
+        K -= W.T @ by_rate @ slopes(arm, lambda at: gaps_and_jacobian(arm, at)[1] @ v, q)
     return D, K
+
+
+def _force_and_slopes(arm, g, gap, u):
+    """Force (3,) of point g at a gap and rates u (3,); its slopes by gap (3,) and by u (3, 3)."""
+    arrays, rate = arm.arrays, -float(u[0])
+    k, d, mu = arrays.contact_stiffness[g], arrays.contact_damping[g], arrays.contact_friction[g]
+    _, normal, slope = stop_force(rate, rate, 0.0, -gap, k, d, STOP_DEPTH)
+    if normal == 0.0:
+        return np.zeros(3), np.zeros(3), np.zeros((3, 3))
+    stiffness = k * (1.0 + d * rate / (k * STOP_DEPTH)) if -gap < STOP_DEPTH else k
+    speed = np.hypot(*u[1:])
+    direction = u[1:] / speed if speed > 0.0 else np.zeros(2)
+    share = np.tanh(speed / DEFAULT_SMOOTHING_RATE)
+    along = (1.0 - share**2) / DEFAULT_SMOOTHING_RATE
+    across = share / speed if speed > 0.0 else along
+    of_normal = np.concatenate([[1.0], -mu * share * direction])
+    by_rate = -slope * np.outer(of_normal, [1.0, 0.0, 0.0])
+    turn = np.outer(direction, direction)
+    by_rate[1:, 1:] -= mu * normal * (along * turn + across * (np.eye(2) - turn))
+    return normal * of_normal, -stiffness * of_normal, by_rate
 
 
 @compiled

@@ -158,7 +158,7 @@ def _read(document, is_rigid=False):
     check_free_base(document, ordered_links, ordered_joints)
     check_constraints(document, constraints.values(), links, ordered_joints)
     refuse_loops_of_free_base(document, ordered_joints, [*constraints.values()])
-    check_contacts(document, contacts, ordered_joints, constraints.values())
+    check_contacts(document, contacts, links, ordered_joints, constraints.values())
     base_motion = read_base_motion(document, flexibility, ordered_joints)
     warn_of_foreign_loops(document)
     check_bodies(document, ordered_links, ordered_joints, flexibility is not None)

@@ -104,6 +104,7 @@ def read_contacts(
 def check_contacts(
     document: Document,
     contacts: Iterable[Contact],
+    links: Mapping[str, Link],
     joints: Iterable[Joint],
     constraints: Iterable[Any],
 ) -> None:
@@ -126,7 +127,7 @@ def check_contacts(
             )
         ends = [contact.link, contact.against]
         for k, link in enumerate(ends):
-            while link in rigid:
+            while link in rigid and not (links[link].beam or links[rigid[link]].beam):
                 link = rigid[link]
             ends[k] = WORLD if link in root else link
         if ends[0] == ends[1]:
@@ -144,9 +145,7 @@ def _read_world(document, children):
     if ground is not None:
         values = read_attributes(document, ground, FLEXIBILITY['ground'])
         position = np.array([0.0, 0.0, values['height']])
-        shapes.append(
-            ContactShape(GROUND, 'plane', (), np.eye(3), position, values['friction'])
-        )
+        shapes.append(ContactShape(GROUND, 'plane', (), np.eye(3), position, values['friction']))
     for child in children['obstacle']:
         values = read_attributes(document, child, FLEXIBILITY['obstacle'])
         name = values['name']

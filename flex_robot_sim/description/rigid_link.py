@@ -37,10 +37,7 @@ def rigid_link(
     position = vector(owner, 'centre', centre, 'm')
     turn = vector(owner, 'rpy', rpy, 'rad')
     if shape is not None:
-        if not isinstance(shape, (Box, Cylinder, Sphere, Capsule)):
-            raise unusable(owner, 'shape', shape, 'a Box, a Cylinder, a Sphere or a Capsule')
-        for field, size in shape._asdict().items():
-            number(f'the shape of {owner}', field, size, 'm', above=0.0)
+        expect_shape(owner, shape)
     weight, parts = _mass(owner, shape, mass, density, inertia), []
     if weight is not None:
         parts.append(
@@ -49,6 +46,14 @@ def rigid_link(
     if shape is not None:
         parts += _visuals_of(shape, position, turn)
     return link_element(name, parts)
+
+
+def expect_shape(owner: str, shape: object) -> None:
+    """Raise SettingError for anything but a shape with positive sizes."""
+    if not isinstance(shape, (Box, Cylinder, Sphere, Capsule)):
+        raise unusable(owner, 'shape', shape, 'a Box, a Cylinder, a Sphere or a Capsule')
+    for field, size in shape._asdict().items():
+        number(f'the shape of {owner}', field, size, 'm', above=0.0)
 
 
 def _mass(owner, shape, mass, density, inertia):
@@ -105,6 +110,12 @@ def _visuals_of(shape: Shape, centre: np.ndarray, rpy: np.ndarray) -> list[Eleme
             ),
         ]
     visual, geometry = visual_element(vector_text(centre), vector_text(rpy))
+    add_shape(geometry, shape)
+    return [visual]
+
+
+def add_shape(geometry: Element, shape: Shape) -> None:
+    """Add the element of a shape to a <geometry>."""
     if isinstance(shape, Box):
         add_element(geometry, 'box', size=vector_text(np.array(shape)))
     elif isinstance(shape, Sphere):
@@ -112,8 +123,7 @@ def _visuals_of(shape: Shape, centre: np.ndarray, rpy: np.ndarray) -> list[Eleme
     else:
         add_element(
             geometry,
-            'cylinder',
+            type(shape).__name__.lower(),
             radius=repr(float(shape.radius)),
             length=repr(float(shape.length)),
         )
-    return [visual]

@@ -94,6 +94,10 @@ class RobotDescription(Serializable):
         """Return the joint called `name`; KeyError if there is none."""
         return {joint.name: joint for joint in self.joints}[name]
 
+    def contact(self, name: str) -> Contact:
+        """Return the contact called `name`; KeyError if there is none."""
+        return {contact.name: contact for contact in self.contacts}[name]
+
     def beam(self, link_name: str) -> ElasticBeam:
         """Return the beam of a flexible link."""
         beam = self.link(link_name).beam

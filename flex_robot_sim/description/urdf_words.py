@@ -142,10 +142,7 @@ URDF = {
     ),
     'cylinder': Element(
         'a cylinder along z',
-        {
-            'radius': positive('m', REQUIRED, 'radius'),
-            'length': positive('m', REQUIRED, 'length'),
-        },
+        {'radius': positive('m', REQUIRED, 'radius'), 'length': positive('m', REQUIRED, 'length')},
     ),
     'sphere': Element('a sphere', {'radius': positive('m', REQUIRED, 'radius')}),
     'capsule': Element(

@@ -73,6 +73,11 @@ def compile_jobs() -> list[tuple[Callable, Callable, tuple[Any, ...]]]:
     from flex_robot_sim.dynamics.constraints.rows import set_rows
     from flex_robot_sim.dynamics.constraints.singular_poses import note_singular_pose
     from flex_robot_sim.dynamics.constraints.solution import close_middle, close_rates, close_step
+    from flex_robot_sim.dynamics.contact.solution import (
+        contact_loss,
+        prepare_contacts,
+        solve_contacts,
+    )
     from flex_robot_sim.dynamics.coupled_damping import apply_coupled_damping
     from flex_robot_sim.dynamics.energy import set_energies
     from flex_robot_sim.dynamics.factor_reuse import solve_with_factors
@@ -101,6 +106,9 @@ def compile_jobs() -> list[tuple[Callable, Callable, tuple[Any, ...]]]:
         (compile_part, note_validity, (arm, q, 0, watch, work)),
         (compile_part, note_singular_pose, (arm, 0, watch, work)),
         (compile_part, meet_momentum, (arm, h, q, q, work)),
+        (compile_part, contact_loss, (arm, q, h, work)),
+        (compile_part, solve_contacts, (arm, q, h, work, q)),
+        (compile_part, prepare_contacts, (arm, q, h, work, q)),
         (compile_part, add_powers, (arm, q, q, q, effort, h, h, work, flow)),
         (compile_part, store_joint_forces, (arm, q, work)),
         (compile_part, add_prescribed_reactions, (arm, work, q, q)),

@@ -29,6 +29,7 @@ from flex_robot_sim.description.urdf_words import URDF
 from flex_robot_sim.description.words import FLEXIBILITY
 from flex_robot_sim.model.assembly import GRAVITY, build_arm
 from flex_robot_sim.model.constraint_builder import ZERO, ConstraintBuilder
+from flex_robot_sim.model.contact_builder import ContactBuilder
 from flex_robot_sim.model.link_builder import LinkBuilder
 from flex_robot_sim.model.sensor_builder import SensorBuilder
 from flex_robot_sim.util.exceptions import SettingError, shortened
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 
 
 @summarized
-class ArmBuilder(LinkBuilder, SensorBuilder, ConstraintBuilder):
+class ArmBuilder(LinkBuilder, SensorBuilder, ConstraintBuilder, ContactBuilder):
     """
     Builder of an arm, link by link and joint by joint.
 
@@ -74,6 +75,9 @@ class ArmBuilder(LinkBuilder, SensorBuilder, ConstraintBuilder):
         self._joints: dict[str, Element] = {}
         self._gears: dict[str, Element] = {}  # of joints that <flexibility> describes
         self._constraints: dict[str, Element] = {}
+        self._contacts: dict[str, Element] = {}
+        self._ground: Element | None = None
+        self._obstacles: dict[str, Element] = {}
         self._parents: dict[str, str] = {}  # link -> parent
         self._links[base] = link_element(base, ())
 
@@ -355,7 +359,12 @@ class ArmBuilder(LinkBuilder, SensorBuilder, ConstraintBuilder):
         text = robot_text(
             self._name,
             [*self._links.values(), *self._joints.values(), *self._constraints.values()],
-            [*self._beams.values(), *self._imus.values(), *self._gears.values()],
+            [
+                *self._beams.values(),
+                *self._imus.values(),
+                *self._gears.values(),
+                *self._contact_elements(),
+            ],
         )
         return read_built(text, f'ArmBuilder("{self._name}")', tool)
 
@@ -434,6 +443,10 @@ class ArmBuilder(LinkBuilder, SensorBuilder, ConstraintBuilder):
             self._expect_new('link', f'{prefix}{name}', self._links)
         for name in other._joints:
             self._expect_new('joint', f'{prefix}{name}', self._joints)
+        if other._contacts or other._obstacles or other._ground is not None:
+            raise SettingError(
+                'the attached arm has contacts: add contacts, ground and obstacles to the whole arm'
+            )
         for name in other._constraints:
             self._expect_new('constraint', f'{prefix}{name}', self._constraints)
         for table in ('_links', '_joints', '_beams', '_imus', '_gears', '_constraints'):
@@ -449,6 +462,7 @@ class ArmBuilder(LinkBuilder, SensorBuilder, ConstraintBuilder):
             ('flexible links', list(self._beams)),
             ('joints', list(self._joints)),
             ('constraints', list(self._constraints)),
+            ('contacts', list(self._contacts)),
             ('IMUs', self._imu_names()),
         ]
         heading = (

@@ -195,8 +195,12 @@ class _Assembly:
     def _add_constraint(self, constraint):
         """Add a closed loop; a frame on a beam is fixed to a body at its station."""
         frames = [
-            self._fixed_frame(constraint.parent, constraint.parent_rotation, constraint.parent_position),
-            self._fixed_frame(constraint.child, constraint.child_rotation, constraint.child_position),
+            self._fixed_frame(
+                constraint.parent, constraint.parent_rotation, constraint.parent_position
+            ),
+            self._fixed_frame(
+                constraint.child, constraint.child_rotation, constraint.child_position
+            ),
         ]
         self._add_rows(constraint, frames)
 

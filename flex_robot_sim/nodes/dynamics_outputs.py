@@ -40,6 +40,7 @@ class DynamicsOutputs:
         self._wrenches = [
             *_joint_wrenches(node, arm, settings.wrench_joints),
             *_constraint_forces(node, arm),
+            *_contacts(node, arm),
         ]
         self._use_encoders(settings.sensor_seed)
         publish_imus(node, loop, self.stamp, settings.sensor_seed)
@@ -151,6 +152,18 @@ class _Base:
         set_vector(twist.angular, base_twist[:3])
         set_vector(twist.linear, base_twist[3:])
         self._publisher.publish(self._message)
+
+
+def _contacts(node, arm):
+    """Publishers of the forces of contacts."""
+    for name, word in topic_words(arm.contacts).items():
+        yield _Wrench(
+            node,
+            topics.CONTACT.with_word(word),
+            arm.description.contact(name).link,
+            lambda simulation, name=name: simulation.contact(name).wrench,
+            is_on_demand=True,
+        )
 
 
 class _Wrench:

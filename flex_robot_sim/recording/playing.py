@@ -19,7 +19,8 @@ COMMAND_TYPES = (
 )
 # joint_wrenches/JOINT is measured for any name JOINT, and so on
 MEASURED_NAMESPACES = [
-    topic.name.partition('/')[0] for topic in (topics.JOINT_WRENCH, topics.CONSTRAINT_FORCE)
+    topic.name.partition('/')[0]
+    for topic in (topics.JOINT_WRENCH, topics.CONSTRAINT_FORCE, topics.CONTACT)
 ]
 REORDER_WINDOW_NS = SECOND  # largest time by which messages of a file may be out of order
 

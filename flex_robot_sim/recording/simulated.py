@@ -58,6 +58,7 @@ class SimulationRecording:
         self._joint_names = arm.description.urdf_joint_names
         self._topic_words = topic_words(arm.tips)
         self._constraint_words = topic_words(one.name for one in arm.description.constraints)
+        self._contact_words = topic_words(arm.contacts)
         self._imu_words = topic_words(imu_mounts(arm))
         self._pending: list[tuple[Topic, int, bytes | Callable[[np.ndarray], bytes]]] = []
         self._effort = np.zeros(len(arm.joint_names))
@@ -148,6 +149,9 @@ class SimulationRecording:
                     stamp, (joint.parent, joint.child), simulation.base_pose, simulation.base_twist
                 ),
             )
+        for name, word in self._contact_words.items():
+            link, force = arm.description.contact(name).link, simulation.contact(name).wrench
+            self._queue(topics.CONTACT.with_word(word), stamp, wrench(stamp, link, force))
         T = simulation.pose(self._tool)
         self._queue(
             topics.TOOL_POSE,

@@ -303,6 +303,19 @@ CONSTRAINT_FORCE = Topic(
     ),
 )
 
+CONTACT = Topic(
+    'contacts/NAME',
+    WRENCH,
+    publishers=(
+        PublishingNode(
+            'dynamics',
+            'flex_rate',
+            'wrench of a `<contact>` on its link, in the frame of that link [N, N m]; only while '
+            'it has subscribers',
+        ),
+    ),
+)
+
 DISPLAY_JOINT_STATES = Topic(
     'display_joint_states',
     JOINT_STATE,

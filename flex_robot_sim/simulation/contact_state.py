@@ -29,6 +29,7 @@ class ContactState(NamedTuple):
     """
 
     force: np.ndarray  # (3,)  on the link                                               [N]
+    wrench: np.ndarray  # (6,)  moment and force on it, in its frame                 [N m, N]
     point: np.ndarray  # (3,)  where it acts, or the nearest point                       [m]
     normal_force: float  # sum over the points                                           [N]
     gap: float  # smallest one; negative: the penetration                                [m]
@@ -44,10 +45,16 @@ def contact_state(simulated: SimulatedArm, name: str) -> ContactState:
     call_with_tables(set_contact_motion, simulated.arrays, q, qd, work)
     parts, gaps = simulated.work.contact_force[rows].copy(), work.contact_gap[rows].copy()
     places, pressed = work.contact_at[rows], parts[:, 0]
-    force = np.einsum('gr,grk->k', parts, work.contact_axes[rows])
+    forces = np.einsum('gr,grk->gk', parts, work.contact_axes[rows])
+    body, R, p = arm.frames[arm.description.contact(name).link]
+    if body >= 0:
+        R, p = work.base_R[body] @ R, work.base_R[body] @ p + work.base_p[body]
+    moment = np.cross(places - p, forces).sum(axis=0)
+    force = forces.sum(axis=0)
     point = places[np.argmin(gaps)].copy()
     if pressed.sum() > 0.0:
         point = pressed @ places / pressed.sum()
     rates = work.contact_rate.reshape(-1, 3)[rows, 1:]
     is_sliding = bool((np.hypot(*rates.T) > SLIDING_RATE)[pressed > 0.0].any())
-    return ContactState(force, point, float(pressed.sum()), float(gaps.min()), is_sliding)
+    wrench = np.concatenate([R.T @ moment, R.T @ force])
+    return ContactState(force, wrench, point, float(pressed.sum()), float(gaps.min()), is_sliding)

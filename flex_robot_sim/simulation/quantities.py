@@ -36,13 +36,16 @@ UNITS = {
     'twist': 'rad/s, m/s',
     'twist_rate': 'rad/s2, m/s2',
     'wrench': 'N m, N',
+    'contact': 'N',
 }
-BY_NAME = ('pose', 'twist', 'twist_rate', 'wrench')  # queries of a link or a joint
+BY_NAME = ('pose', 'twist', 'twist_rate', 'wrench', 'contact')  # queries by a name
+NEEDS_NAME = {'wrench': ('a joint', 'elbow'), 'contact': ('a contact', 'tool')}
 AXES = ('x', 'y', 'z')
 COMPONENTS = {  # names along the last axes of a quantity
     'deflection': (*(f'tip_{axis}' for axis in AXES), *(f'tip_turn_{axis}' for axis in AXES)),
     'twist': (*(f'angular_{axis}' for axis in AXES), *(f'linear_{axis}' for axis in AXES)),
     'wrench': (*(f'moment_{axis}' for axis in AXES), *(f'force_{axis}' for axis in AXES)),
+    'contact': AXES,
 }
 COMPONENTS['twist_rate'] = COMPONENTS['twist']
 OF_WHOLE_ARM = {
@@ -124,14 +127,16 @@ def _quantity(item):
     query, _, name = item.partition(':')
     if name and query not in BY_NAME:
         raise SettingError(f'record = "{item}": only {", ".join(BY_NAME)} take a name')
-    if query == 'wrench' and not name:
-        raise SettingError('record = "wrench" needs a joint, as in "wrench:elbow"')
+    if query in NEEDS_NAME and not name:
+        what, example = NEEDS_NAME[query]
+        raise SettingError(f'record = "{query}" needs {what}, as in "{query}:{example}"')
 
     def value(simulation):
         if not hasattr(simulation, query):
             raise SettingError(f'a {type(simulation).__name__} has no {query} to record')
         found = getattr(simulation, query)
-        return found(*([name] if name else [])) if callable(found) else found
+        found = found(*([name] if name else [])) if callable(found) else found
+        return found.force if query == 'contact' else found
 
     return value
 

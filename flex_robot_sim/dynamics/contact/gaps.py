@@ -150,10 +150,11 @@ def set_axes(arm, g, work):
 def set_contact_jacobian(arm, g, work):
     """Rows of the Jacobian of point g, for the base poses and Jacobians of stations in `work`."""
     set_axes(arm, g, work)
-    S, W, axes, at = work.relative_screw, work.contact_jacobian, work.contact_axes[g], (
-        work.contact_at[g, 0],
-        work.contact_at[g, 1],
-        work.contact_at[g, 2],
+    S, W, axes, at = (
+        work.relative_screw,
+        work.contact_jacobian,
+        work.contact_axes[g],
+        (work.contact_at[g, 0], work.contact_at[g, 1], work.contact_at[g, 2]),
     )
     set_relative_screws(arm, arm.contact_body[g, 0], arm.contact_body[g, 1], at, work, S)
     for r in range(3):

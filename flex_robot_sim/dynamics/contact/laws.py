@@ -19,6 +19,7 @@ from flex_robot_sim.model.stops import STOP_DEPTH
 
 MAX_NEWTON_ITERATIONS = 60  # bisection alone reaches rounding within these
 MIN_RESPONSE = 1e-13  # of a direction, over that of both tangents; it keeps G invertible
+REST_RATE = 1e-12  # below it a point whose motion is prescribed is at rest              [m/s]
 
 
 @compiled
@@ -61,9 +62,11 @@ def friction_force(c, a, G, s):
     :param G: response: three numbers of the matrix [[1, 2], [2, 3]].
     :param s: half the rate at the start, two numbers.
     """
-    least = MIN_RESPONSE * (G[0] + G[2])
-    if c <= 0.0 or least <= 0.0:
+    if c <= 0.0:
         return 0.0, 0.0
+    least = MIN_RESPONSE * (G[0] + G[2])
+    if least <= 0.0:  # prescribed motion
+        least = REST_RATE / c
     G = G[0] + least, G[1], G[2] + least
     p = friction_about(c, (a[0] - s[0], a[1] - s[1]), G)
     if p[0] * s[0] + p[1] * s[1] <= 0.0:

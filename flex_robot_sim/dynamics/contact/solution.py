@@ -144,10 +144,7 @@ def solve_contacts(arm, qd, h, work, qdd):
             add_force(arm, n, new - p[0], work, X, D, u, qdd)
             p[0] = new
             G = D[n + 1, n + 1], D[n + 1, n + 2], D[n + 2, n + 2]
-            a = (
-                u[n + 1] - G[0] * p[1] - G[1] * p[2],
-                u[n + 2] - G[1] * p[1] - G[2] * p[2],
-            )
+            a = (u[n + 1] - G[0] * p[1] - G[1] * p[2], u[n + 2] - G[1] * p[1] - G[2] * p[2])
             s = 0.5 * work.contact_start_rate[n + 1], 0.5 * work.contact_start_rate[n + 2]
             x, y = friction_force(arm.contact_friction[g] * new, a, G, s)
             change = max(change, abs(x - p[1]), abs(y - p[2]))
@@ -199,7 +196,7 @@ def contact_loss(arm, qd, h, work):
                     STOP_DEPTH,
                 )
                 loss += h * spring * rate
-    return loss
+    return max(loss, 0.0)  # below zero if the rounds did not suffice
 
 
 @compiled
