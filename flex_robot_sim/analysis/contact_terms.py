@@ -5,7 +5,7 @@ A pressed point with the rate u along its axes has the force p(gap, u) at an ins
 dynamics/contact/instant.py. With the Jacobian W of u, small changes x of the coordinates change
 the generalised force W^T p by
 
-    W^T (dp/dgap W_n x + dp/du (W x' + d(W v)/dq x)) + d(W^T p)/dq x                         (T132)
+    W^T (dp/dgap W_n x + dp/du (W x' + d(W v)/dq x)) + d(W^T p)/dq x                         (T118)
 """
 
 import numpy as np
@@ -44,7 +44,7 @@ def gaps_and_jacobian(arm: ArmModel, q: np.ndarray) -> tuple[np.ndarray, np.ndar
 
 
 def contact_slopes(arm: ArmModel, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the parts of D and K (n, n) of (T50) by contact (T132)."""
+    """Return the parts of D and K (n, n) of (T50) by contact (T118)."""
     gap, W = gaps_and_jacobian(arm, q)
     D, K = np.zeros((2, arm.size, arm.size))
     by_rate, force = np.zeros((len(W), len(W))), np.zeros(len(W))

@@ -145,13 +145,7 @@ def _tables(members):
         (members.state, SAVED_FIELDS['state']),
         (
             members.works,
-            (
-                *STEP_HISTORY_FIELDS,
-                *MEMORY_FIELDS,
-                *SERVO_FIELDS,
-                'base_pose',
-                'contact_force',
-            ),
+            (*STEP_HISTORY_FIELDS, *MEMORY_FIELDS, *SERVO_FIELDS, 'base_pose', 'contact_force'),
         ),
         (members.watches, ('bent', 'turned', 'loaded', 'hard', 'coarse', 'enough', 'singular')),
     ):

@@ -445,7 +445,8 @@ class ArmBuilder(LinkBuilder, SensorBuilder, ConstraintBuilder, ContactBuilder):
             self._expect_new('joint', f'{prefix}{name}', self._joints)
         if other._contacts or other._obstacles or other._ground is not None:
             raise SettingError(
-                'the attached arm has contacts: add contacts, ground and obstacles to the whole arm'
+                'the attached arm has contacts: add contacts, ground and obstacles to the whole '
+                'arm'
             )
         for name in other._constraints:
             self._expect_new('constraint', f'{prefix}{name}', self._constraints)

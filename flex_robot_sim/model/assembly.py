@@ -33,11 +33,11 @@ from flex_robot_sim.model.damping import damping_matrices, elastic_inertia
 from flex_robot_sim.model.drive_laws import drive_law_tables
 from flex_robot_sim.model.elastic_rows import elastic_rows, integrals_of
 from flex_robot_sim.model.free_base import base_axes
-from flex_robot_sim.model.stops import STOP_DEPTH, STOP_FREQUENCY
 from flex_robot_sim.model.friction import friction_rows
 from flex_robot_sim.model.mass_points import MAX_REDUCIBLE_POINTS, MassPoints, reduced_points
 from flex_robot_sim.model.slip_elements import slip_tables
 from flex_robot_sim.model.station_rows import StationSize, station_row
+from flex_robot_sim.model.stops import STOP_DEPTH, STOP_FREQUENCY
 from flex_robot_sim.spatial.screws import set_body_inertia
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.read_only import make_read_only

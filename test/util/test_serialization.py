@@ -35,7 +35,7 @@ NAMES_OF_STATES = {
     8: '421fb6ec',
     9: '8ad0ec09',
     10: 'b0f61333',
-    11: 'a52abf80',
+    11: 'ca3d7123',
 }
 
 POOL = """\

@@ -4,7 +4,7 @@ Laws of a contact point over a step: normal force and Coulomb friction.
 With the mean rate u and the rate u0 at the start, the end has u1 = 2 u - u0. The normal force is
 that of a stop (T31). Friction is at most c, the coefficient times the normal force:
 
-    p = -c d/du |u - s(u)|,   s(u) the point nearest to u between 0 and u0/2                 (T130)
+    p = -c d/du |u - s(u)|,   s(u) the point nearest to u between 0 and u0/2                 (T116)
 
 So friction opposes u1 where the point slides on; it sticks with u1 = 0; and p . u <= 0 for any
 step, because the points between 0 and u0/2 are a convex set. The point responds by u = a + G p,
@@ -56,7 +56,7 @@ def normal_force(rate, response, start_rate, h, depth, k, d):
 @compiled
 def friction_force(c, a, G, s):
     """
-    Friction of a point along its two tangents (T130).
+    Friction of a point along its two tangents (T116).
 
     :param c: largest friction [N]; a: mean rate without it, two numbers [m/s].
     :param G: response: three numbers of the matrix [[1, 2], [2, 3]].

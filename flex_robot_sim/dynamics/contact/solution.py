@@ -4,7 +4,7 @@ Contact forces within the implicit midpoint step.
 A step solves A x = f for the accelerations x (T40). With contact forces p and the Jacobian W of
 the rates along the axes of the points, both in the middle of the step,
 
-    A x = f + W^T p,   u = W (v + h/2 x) = a + D p,   D = h/2 W A^-1 W^T                      (T131)
+    A x = f + W^T p,   u = W (v + h/2 x) = a + D p,   D = h/2 W A^-1 W^T                     (T117)
 
 and each point has a law between its rate u and its force p, see laws.py. Each iteration of the
 step solves all points by block Gauss-Seidel: the normal force, then friction. Coulomb's law has
@@ -59,10 +59,10 @@ def keep_gaps(work):
 @compiled
 def has_near_points(arm, work):
     """Whether any point may touch in this step."""
+    is_near = False
     for g in range(arm.contact_kind.size):
-        if work.contact_is_near[g] != 0.0:
-            return True
-    return False
+        is_near = is_near or work.contact_is_near[g] != 0.0
+    return is_near
 
 
 @compiled
@@ -106,7 +106,7 @@ def prepare_contacts(arm, qd, h, work, qdd):
 @compiled
 def solve_contacts(arm, qd, h, work, qdd):
     """
-    Solve the laws of all points that are near (T131).
+    Solve the laws of all points that are near (T117).
 
     :param qd: rates at the start of the step h [s], (n,).
     :param qdd: accelerations with the present forces, (n,); changed, as are the forces.
