@@ -100,7 +100,7 @@ def spoil_scratch(batch):
     members = batch._members
     members.state.stage[:] = np.nan
     for name, table in zip(members.works._fields, members.works):
-        if name not in (*RESTORED_FIELDS, 'root_R', 'root_p'):  # the base is fixed
+        if name not in (*RESTORED_FIELDS, 'root_R', 'root_p', 'base_moves'):  # the base is fixed
             table[:] = np.nan
 
 

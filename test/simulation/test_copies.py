@@ -80,8 +80,8 @@ def spoil_scratch(sim):
     """Fill the work arrays with NaN: a step may read only its own values and the state."""
     sim._simulated.state.stage[:] = np.nan
     for name, array in zip(sim._simulated.work._fields, sim._simulated.work):
-        # constant: the coupling of rigid drives, the pose of a fixed base
-        if name not in (*SAVED_FIELDS['work'], 'coupling', 'root_R', 'root_p'):
+        # constant: the coupling of rigid drives, and that a fixed base stands at its pose
+        if name not in (*SAVED_FIELDS['work'], 'coupling', 'root_R', 'root_p', 'base_moves'):
             array[:] = np.nan
 
 
