@@ -14,7 +14,11 @@ from flex_robot_sim.description.reduced_element import read_reduced_link
 from flex_robot_sim.description.sensors import FlexSensor
 from flex_robot_sim.description.spatial_link import is_spatial, read_spatial_beam
 from flex_robot_sim.description.strain_gauges import read_gauges
-from flex_robot_sim.description.twist_coupling import read_twist_coupling, refuse_uncoupled
+from flex_robot_sim.description.twist_coupling import (
+    coupled_defaults,
+    read_twist_coupling,
+    refuse_uncoupled,
+)
 from flex_robot_sim.description.values import only, read_attributes, read_children
 from flex_robot_sim.description.words import FLEXIBILITY
 from flex_robot_sim.elastic.section import DIRECTIONS, STIFFNESS_OF
@@ -73,7 +77,8 @@ def read_beam(
         )
     axes, length = _beam_frame(document, element, link, values)
     section = read_section(document, element, children, link.name)
-    discretisation = _read_discretisation(document, element, children, link.name, section)
+    choice = values['twist_coupling']
+    discretisation = _read_discretisation(document, element, children, link.name, section, choice)
     mass_properties = section.mass_properties
     if mass_properties is not None:
         _check_mass(document, element, link, mass_properties.mass_per_length * length)
@@ -96,7 +101,6 @@ def read_beam(
         profile=section.profile,
         **section.outline,
     )
-    choice = values['twist_coupling']
     is_coupled = read_twist_coupling(document, element, choice, link.name, beam)
     return replace(beam, twist_coupling=is_coupled)
 
@@ -164,7 +168,7 @@ def _check_mass(document, element, link, expected):
         )
 
 
-def _read_discretisation(document, element, children, link, section):
+def _read_discretisation(document, element, children, link, section, twist_coupling):
     stiffness = section.stiffness
     modes = only(document, children, 'modes')
     elements = only(document, children, 'elements')
@@ -193,8 +197,7 @@ def _read_discretisation(document, element, children, link, section):
             f'flexible link "{link}" has finite elements and a section that shears',
             'Describe it by <modes>, or remove its kGAy, kGAz or shear_factor',
         )
-    coordinates = {direction: values[direction] for direction in DIRECTIONS}
-    coordinates |= _defaults_of_varying(section, chosen, values)
+    coordinates = _counts(section, chosen, values, twist_coupling)
     total = 0
     for direction, count in coordinates.items():
         key = STIFFNESS_OF[direction]
@@ -242,15 +245,25 @@ def _read_discretisation(document, element, children, link, section):
     }
 
 
-def _defaults_of_varying(section, chosen, values):
-    """Coordinates of planes whose section varies or shears, where `chosen` has none."""
-    if values['segments'] > 1 or values.get('boundary') != 'static':  # elements have no boundary
+def _counts(section, chosen, values, twist_coupling):
+    """Coordinates by direction, with the defaults of modes where `chosen` has none."""
+    counts = {direction: values[direction] for direction in DIRECTIONS}
+    if values.get('boundary') != 'static':  # elements have no boundary
+        return counts
+    defaults = _defaults_of_varying(section, values['segments'])
+    defaults |= coupled_defaults(twist_coupling, counts, section.stiffness, values['segments'])
+    written = () if chosen is None else chosen.attrib
+    return counts | {name: count for name, count in defaults.items() if name not in written}
+
+
+def _defaults_of_varying(section, segments):
+    """Default coordinates of planes whose section varies or shears."""
+    if segments > 1:
         return {}
     return {
         direction: VARYING_BENDING
         for direction, shear in (('bending_y', 'kGAy'), ('bending_z', 'kGAz'))
-        if (chosen is None or direction not in chosen.attrib)
-        and (section.profile is not None or section.stiffness[shear] < np.inf)
+        if section.profile is not None or section.stiffness[shear] < np.inf
     }
 
 

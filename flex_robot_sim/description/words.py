@@ -292,7 +292,8 @@ FLEXIBILITY = {
     'modes': Element(
         'describes the deflection by assumed modes (the default). A plane in which the section '
         'varies or shears has 4 coordinates of bending by default, if `boundary` is static and '
-        '`segments` is 1',
+        '`segments` is 1. The same applies to the weak plane where bending couples with twist; '
+        'torsion then has 3, or 2 in each of several segments',
         {
             'bending_y': _coordinates('bending along y', 2, 'EIz'),
             'bending_z': _coordinates('bending along z', 2, 'EIy'),

@@ -104,8 +104,8 @@ class LinkBuilder:
         :param section_inertia: moments of inertia per length about x, y, z of the beam,
             (3,) [kg m]; default: those of the solid section, 0 for SectionStiffness.
         :param bending_y, bending_z, torsion, stretch: number of assumed modes (default 2, 2,
-            1, 0; 4 in bending where the section varies or shears), or of finite elements'
-            coordinates (default 'all', 'all', 'all', 0).
+            1, 0; more where the section varies or shears, or twist couples), or of finite
+            elements' coordinates (default 'all', 'all', 'all', 0).
         :param elements: finite elements per segment; default: assumed modes.
         :param segments: flexible bodies in series, for large deflections.
         :param boundary: of assumed modes: 'static' (default), 'free', 'mass' or 'inertia'.
