@@ -5,7 +5,7 @@ from argparse import ArgumentParser, Namespace
 
 import numpy as np
 
-from flex_robot_sim.cli import common, shape_apply
+from flex_robot_sim.cli import common, shape_apply, shape_code
 from flex_robot_sim.cli.shape_table import as_text, draw, shaper_rows
 from flex_robot_sim.cli.terminal import show_progress
 from flex_robot_sim.util.exceptions import UsageError
@@ -77,7 +77,9 @@ def add_arguments(parser: ArgumentParser) -> None:
         'a URDF; with --apply, also in addition to it',
     )
     parser.add_argument(
-        '--design', metavar='JSON', help='file of --output, for --apply without another comparison'
+        '--design',
+        metavar='JSON',
+        help='file of --output, for --apply or --code without a comparison',
     )
     parser.add_argument(
         '--column',
@@ -114,9 +116,10 @@ def add_arguments(parser: ArgumentParser) -> None:
         '--output',
         metavar='FILE',
         help='write the recommended shaper to a file, for design_file of the node shaper; with '
-        '--apply: write the shaped trajectory',
+        '--apply: write the shaped trajectory; with --code: write code',
     )
     shape_apply.add_arguments(parser)
+    shape_code.add_arguments(parser)
     common.add_model(parser)
     common.add_json(parser)
 
@@ -132,6 +135,7 @@ def _number_or_text(text):
 def run(arguments: Namespace) -> int:
     """Carry out the command."""
     _check_sources(arguments)
+    shape_code.check(arguments)
     common.expect_drawable(arguments.plot)
     if arguments.apply:
         arguments.output = shape_apply.output_path(arguments)
@@ -154,7 +158,13 @@ def run(arguments: Namespace) -> int:
     summary['meets_constraint'] = candidates[best].meets_constraint
     if arguments.output:
         specify = _Specifications(arguments, arm, cases, summary['uncertainty'])
-        if trajectory is None:
+        if arguments.code:
+            joints = () if arm is None else arm.joint_names
+            source = str(summary['source'])
+            summary['written'] = shape_code.write(
+                arguments, specify(candidates[best]), joints, source
+            )
+        elif trajectory is None:
             _write(arguments, summary, arm, specify(candidates[best]))
         else:
             if arm is not None:
@@ -169,8 +179,8 @@ def run(arguments: Namespace) -> int:
 def _check_sources(arguments):
     """Raise UsageError unless there is one source, and all options are about it."""
     if arguments.design:
-        if not arguments.apply:
-            raise UsageError('--design needs a trajectory: give --apply FILE.')
+        if not arguments.apply and not arguments.code:
+            raise UsageError('--design needs a trajectory, or code: give --apply FILE or --code.')
         if arguments.log:
             raise UsageError('give either --design JSON or --log CSV.')
         for name in ('pose', 'move', 'payload', 'servo', 'fixed', 'plot', 'acceleration'):
@@ -340,11 +350,19 @@ def _apply(arguments, arm, trajectory, specification):
 
 
 def _apply_design(arguments, arm, trajectory):
-    """Shape a trajectory by a shaper file."""
+    """Shape a trajectory by a shaper file, or write it as code."""
     from flex_robot_sim.motion.limits import rate_limits
-    from flex_robot_sim.shaping.shaper_file import read_shaper
+    from flex_robot_sim.shaping.shaper_file import read_shaper, read_shaper_source
 
-    specification = read_shaper(arguments.design, trajectory.names)
+    names = None if arm is None else arm.joint_names
+    specification = read_shaper(
+        arguments.design, names if trajectory is None else trajectory.names
+    )
+    if trajectory is None:
+        robot, joints = read_shaper_source(arguments.design)
+        written = shape_code.write(arguments, specification, joints, robot)
+        common.print_result(arguments, written, shape_code.as_text)
+        return 0
     if arm is not None:
         specification = specification._replace(velocity_limits=rate_limits(arm))
     applied = _apply(arguments, arm, trajectory, specification)

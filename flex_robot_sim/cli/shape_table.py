@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from flex_robot_sim.cli import shape_apply
+from flex_robot_sim.cli import shape_apply, shape_code
 
 TYPE_CHECKING = False  # True for static tools, as `typing` has it
 if TYPE_CHECKING:
@@ -64,6 +64,8 @@ def as_text(summary: Mapping[str, Any]) -> Iterator[str]:
         yield '  by pose: delays that follow the pose and the payload, see docs/control.md'
     if 'applied' in summary:
         yield from shape_apply.as_text(summary['applied'])
+    if 'written' in summary:
+        yield from shape_code.as_text(summary['written'])
 
 
 def _mode_lines(summary):

@@ -310,7 +310,7 @@ def limit_velocity(v: Any) -> None:
                 if change > 0.0:
                     total = min(total, (v.max_travel[j] - done) / change)
                 elif change < 0.0:
-                    total = min(total, (v.max_travel[j] + done) / -change)
+                    total = min(total, (v.max_travel[j] + done) / (0.0 - change))
             total = max(total, 0.0)
             if total == 1.0:
                 tick = next_tick

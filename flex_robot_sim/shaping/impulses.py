@@ -153,9 +153,9 @@ class ZeroVibration(ShaperKind):
 
 @dataclass(frozen=True)
 class ExtraInsensitive(ShaperKind):
-    """Shapers of a wide band, with the tolerance at its middle, or at two humps (S4)."""
+    """Shapers of a wide band, with the tolerance at its middle, or at several humps (S4)."""
 
-    humps: int  # 1 for EI, 2 for two-hump EI
+    humps: int  # 1 for EI, 2 for two-hump EI, 3
     has_tolerance = True
     max_damping = MAX_DAMPING
 
@@ -191,6 +191,18 @@ class ExtraInsensitive(ShaperKind):
             # 2 A1 cos(pi f) + A2 = 0, with the phase taken from the middle impulse
             zero = math.acos(-amplitudes[1] / (2 * amplitudes[0])) / math.pi
             still, tops = [zero, 2 - zero], []
+        elif self.humps == 3:
+            first = (1 + 3 * V + 2 * math.sqrt(2 * V * (V + 1))) / 16
+            second = (1 - V) / 4
+            middle = 1 - 2 * (first + second)
+            amplitudes = [first, second, middle, second, first]
+            # response 2 A1 (2 c^2 - 1) + 2 A2 c + A3 with c = cos(pi f)
+            centre = -second / (4 * first)
+            width = math.sqrt(centre**2 + 0.5 - middle / (4 * first))
+            low, high, at = (
+                math.acos(c) / math.pi for c in (centre + width, centre - width, centre)
+            )
+            still, tops = [low, high, 2 - high, 2 - low], [at, 2 - at]
         else:
             X = (V**2 * (math.sqrt(1 - V**2) + 1)) ** (1 / 3)
             first = (3 * X**2 + 2 * X + 3 * V**2) / (16 * X)
@@ -204,13 +216,14 @@ class ExtraInsensitive(ShaperKind):
         return np.array([*amplitudes, *times, *still, *tops])
 
     def _parts(self, unknown):
-        k = self.humps + 2
-        amplitudes, times, still, tops = np.split(unknown, [k, 2 * k - 1, 2 * k + 1])
-        # the mode itself is where the one hump is, or between the two
+        k, zeros = self.humps + 2, 4 if self.humps == 3 else 2
+        amplitudes, times, still, tops = np.split(unknown, [k, 2 * k - 1, 2 * k - 1 + zeros])
+        # the mode itself is where the middle hump is, or between the two
         middle = np.ones(1)
-        still, tops = (
-            (still, middle) if self.humps == 1 else (np.concatenate([still, middle]), tops)
-        )
+        if self.humps == 2:
+            still = np.concatenate([still, middle])
+        else:
+            tops = np.concatenate([tops, middle])
         return amplitudes, np.concatenate([[0.0], times]), still, tops
 
     def _residual(self, unknown, ratio, V):

@@ -66,6 +66,25 @@ def write_shaper(
 
 def read_shaper(path: str | Path, joints: Sequence[str] | None = None) -> ShaperSpecification:
     """Read a file of `write_shaper`, for joints or None; SettingError names the error."""
+    tree, specification = _read(path)
+    is_for_joints = specification.stages or specification.velocity_limits is not None
+    if is_for_joints and joints is not None and list(joints) != tree['joints']:
+        raise SettingError(
+            f'{path}: is for {tree["robot"]} with the joints '
+            f'{", ".join(map(str, tree["joints"]))}, not for '
+            f'{", ".join(joints)}. Write one for this robot'
+        )
+    return specification
+
+
+def read_shaper_source(path: str | Path) -> tuple[str, tuple[str, ...]]:
+    """Return the robot and the joints in a file of `write_shaper`; no joints: of a recording."""
+    tree, _ = _read(path)
+    return str(tree['robot']), tuple(map(str, tree['joints']))
+
+
+def _read(path):
+    """Return the tree of a file and its ShaperSpecification; SettingError names the error."""
     try:
         tree = json.loads(read_bytes(path, MAX_FILE_BYTES))
     except OSError as error:
@@ -77,7 +96,7 @@ def read_shaper(path: str | Path, joints: Sequence[str] | None = None) -> Shaper
     try:
         if tree.pop('crc32', None) not in (None, checksum(tree)):  # optional
             raise ValueError
-        specification = _specification(tree)
+        return tree, _specification(tree)
     except (
         KeyError,
         TypeError,
@@ -89,14 +108,6 @@ def read_shaper(path: str | Path, joints: Sequence[str] | None = None) -> Shaper
         raise SettingError(
             f'{path}: is damaged. Write it again by flexsim shape --output'
         ) from error
-    is_for_joints = specification.stages or specification.velocity_limits is not None
-    if is_for_joints and joints is not None and list(joints) != tree['joints']:
-        raise SettingError(
-            f'{path}: is for {tree["robot"]} with the joints '
-            f'{", ".join(map(str, tree["joints"]))}, not for '
-            f'{", ".join(joints)}. Write one for this robot'
-        )
-    return specification
 
 
 def _specification(tree):

@@ -1,0 +1,73 @@
+"""The structured text of a shaper, run by an interpreter of its own, against OnlineShaper."""
+
+import numpy as np
+import pytest
+from shaper_cases import PERIOD, golden, random_moves, shaper_cases
+from structured_text_interpreter import FunctionBlock
+
+from flex_robot_sim.export.shaper_tables import shaper_tables
+from flex_robot_sim.export.structured_text import structured_text
+
+pytestmark = pytest.mark.slow
+
+CASES = {case.name: case for case in shaper_cases()}
+ROUNDING = 1e-12  # as of the other languages
+NOT_RESET, NOT_FINITE, JUMP, WRONG_PERIOD = 1, 2, 3, 4
+
+
+def block_of(name):
+    case = CASES[name]
+    tables = shaper_tables(case.specification, case.joints, PERIOD, name, 'arm')
+    return FunctionBlock(structured_text(tables, 'for a test'))
+
+
+def run(block, samples, reset=True):
+    """Return shaped positions (k - 1, joints) and codes of set points (k, joints)."""
+    rows, codes = [], []
+    block(set_point=samples[0].tolist(), cycle_time=PERIOD, reset=reset)
+    for sample in samples[1:]:
+        block(set_point=sample.tolist(), reset=False)
+        rows.append(list(block.values['shaped']))
+        codes.append(block.values['code'])
+    return np.array(rows), np.array(codes)
+
+
+@pytest.mark.parametrize('name', CASES)
+def test_text_equals_the_compiled_law_of_the_library(name, request):
+    count = 4000 if len(CASES[name].joints) < 6 else 1500
+    if request.config.getoption('--long'):
+        count = 100_000
+    limits = CASES[name].specification.velocity_limits
+    speed = 1.0 if limits is None else 1.7 * min(limits)
+    samples = random_moves(count, len(CASES[name].joints), 1, speed)
+    shaped, codes = run(block_of(name), samples)
+    assert not codes.any()
+    expected = golden(CASES[name], samples)
+    assert np.abs(shaped - expected).max() <= ROUNDING * np.abs(expected).max()
+
+
+def test_bad_input_holds_the_last_good_set_point():
+    block = block_of('two_modes')
+    samples = random_moves(400, 2, 2)
+    block(set_point=[0.0, 0.0], cycle_time=PERIOD, reset=False)
+    assert (block.values['code'], block.values['shaped']) == (NOT_RESET, [0.0, 0.0])
+    block(set_point=[np.nan, 0.0], cycle_time=PERIOD, reset=True)
+    assert (block.values['code'], block.values['shaped']) == (NOT_FINITE, [0.0, 0.0])
+    bad = samples.copy()
+    bad[100, 0], bad[150, 1] = np.nan, samples[150, 1] + 0.2
+    held = samples.copy()
+    held[100], held[150] = held[99], held[149]
+    shaped, codes = run(block, bad)
+    assert {row: codes[row] for row in np.flatnonzero(codes)} == {99: NOT_FINITE, 149: JUMP}
+    assert np.abs(shaped - golden(CASES['two_modes'], held)).max() <= ROUNDING
+    before = list(block.values['shaped'])
+    block(set_point=samples[-1].tolist(), cycle_time=2 * PERIOD)
+    assert (block.values['code'], block.values['shaped']) == (WRONG_PERIOD, before)
+
+
+def test_a_second_reset_begins_again():
+    block = block_of('by_pose')
+    samples = random_moves(1200, 2, 3)
+    first, _ = run(block, samples)
+    again, _ = run(block, samples)
+    assert np.array_equal(first, again)
