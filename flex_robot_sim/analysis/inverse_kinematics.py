@@ -1,14 +1,14 @@
 """
 Inverse kinematics: joint positions at which a link has a pose, with sag under gravity and loads.
 
-A search with straight links frozen in their present deflections (`pose_search.py`) alternates with
-the equilibrium of the elastic parts. Deflections change little from one pose to the next, so a few
-rounds are enough.
+A search with straight links (`pose_search.py`) is followed by Newton steps of the motors with the
+elastic parts in equilibrium (`motor_search.py`). Deflections are small, so a few are enough.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -17,8 +17,15 @@ from numpy.typing import ArrayLike
 from flex_robot_sim.analysis.jacobians import frame_of, jacobian, pose
 from flex_robot_sim.analysis.joint_space_inertia import rigid_coordinates, rigid_moves
 from flex_robot_sim.analysis.loop_poses import full_pose
-from flex_robot_sim.analysis.loop_reach import search_loop
-from flex_robot_sim.analysis.pose_search import PoseSearch, search_pose
+from flex_robot_sim.analysis.motor_search import search_motors
+from flex_robot_sim.analysis.pose_search import (
+    MAX_STEPS,
+    PATIENCE,
+    PoseSearch,
+    search_pose,
+    set_errors,
+)
+from flex_robot_sim.analysis.static_jacobian import motion_in_tree, static_motion
 from flex_robot_sim.analysis.statics import equilibrium_and_slopes
 from flex_robot_sim.analysis.twists import expect_pose
 from flex_robot_sim.analysis.workspace_pool import borrowed
@@ -38,8 +45,10 @@ from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.summary import summarized
 
 TOLERANCE = 1e-6  # of the position [m], and of the turn [rad]
-FINEST = 1e-9  # of the search with frozen deflections, in the same units
-ROUNDS = 30  # of search and equilibrium
+FINEST = 1e-9  # of the search with straight links, in the same units
+NEAR = 1e-5  # of that with sag, after which one step more is exact: it converges quadratically
+WITHIN = 1e-7  # error with which a search with sag has succeeded [m]
+SAGGING_SEARCHES = 12  # of solutions with straight links that sag may not keep from the target
 ENDLESS = 8 * np.pi  # range of a joint from which random starts are within +-pi  [rad, m]
 SINGULAR = 1e-3  # ratio of the smallest to the largest singular value of the Jacobian
 
@@ -136,8 +145,8 @@ def inverse_kinematics(
         with borrowed(arm) as scratch:
             at, tried = _find_straight(arm, frame, search, joints, searches, seed, scratch)
             if not is_straight:
-                start = at[arm.joint_q].copy()
-                at = _find_sagging(arm, loads, frame, search, start, hanging, scratch)
+                starts = _random_starts(arm, min(searches, SAGGING_SEARCHES) - 1, seed + 1)
+                at, tried = _find_sagging(arm, loads, frame, search, at, tried, starts, scratch)
     found = _as_reach(arm, at, name, search, tried)
     if not (found.is_reached or truth('nearest', nearest)):
         raise SettingError(_out_of_reach(name, found))
@@ -190,6 +199,7 @@ def _make_search(arm: ArmModel, frame: Frame, target, through, axis) -> PoseSear
     )
 
 
+@lru_cache(maxsize=8)
 def _moves_of_motors(arm):
     """Return how joints move with each joint, (joints, joints), and where all others are zero."""
     joints = arm.joint_q
@@ -222,41 +232,67 @@ def _find_straight(arm, frame, search, joints, searches, seed, scratch):
     return q, abs(tried)
 
 
-def _find_sagging(arm, loads, frame, search, motors, hanging, scratch):
+def _find_sagging(arm, loads, frame, search, q, tried, starts, scratch):
     """
-    Return the equilibrium (n,) that reaches the target, from motor positions (joints,).
+    Return the equilibrium (n,) nearest to the target, and the searches.
 
-    :param hanging: joints without motor, which only the equilibrium moves.
+    At a limit, sag may keep the arm from a target that the straight arm reaches. Then the next
+    solution of the straight arm is tried.
+
+    :param q: coordinates (n,) of the straight arm, at the target if it reaches it.
+    :param tried: searches until then; starts: of further ones (k, joints).
     """
-    lower, upper = arm.arrays.lower, arm.arrays.upper
-    for _ in range(ROUNDS):
-        q, _, _ = equilibrium_and_slopes(arm, loads, motors)
-        links, frozen = q[arm.joint_q].copy(), q.copy()
-        search.lower[:], search.upper[:] = lower + links - motors, upper + links - motors
-        search.lower[hanging] = search.upper[hanging] = links[hanging]
-        _run(arm, frame, search, links[None], frozen, scratch)
-        change = frozen[arm.joint_q] - links
-        if np.abs(change).max() < FINEST:
+    best, least = _sag(arm, loads, frame, search, q[arm.motor_q])
+    is_reachable = _straight_error(arm, frame, search, q, scratch) <= TOLERANCE
+    for start in starts if is_reachable else ():
+        if least <= WITHIN:
             break
-        motors = np.clip(motors + change, lower, upper)
-    return q
+        tried += 1
+        if _run(arm, frame, search, start[None], q, scratch) > 0:
+            arm.set_joints(q, q[arm.joint_q].copy())
+            found, error = _sag(arm, loads, frame, search, q[arm.motor_q])
+            if error < least:
+                best, least = found, error
+    if not least <= WITHIN:  # to the minimum, which a stalled search is only near
+        best, _ = _sag(arm, loads, frame, search, best[arm.motor_q], MAX_STEPS)
+    return best, tried
+
+
+def _sag(arm, loads, frame, search, motors, patience=PATIENCE):
+    """Return the equilibrium (n,) nearest to the target, near motor positions, and |e| [m]."""
+    drives, passive, actuated = arm.drive_q, arm.passive_q, arm.actuated
+    has_loops = bool(arm.closed_loops)
+
+    def sagging(pose):
+        q, v, slopes = equilibrium_and_slopes(arm, loads, pose)
+        if has_loops or slopes is None:
+            return q, static_motion(arm, loads, q, v, slopes)
+        return q, motion_in_tree(slopes[1], drives, passive, actuated)
+
+    by_coordinate = search._replace(
+        leader=np.full(len(arm.joint_names), -1), rows=np.zeros((arm.size, 9))
+    )
+    return search_motors(arm, frame.body, by_coordinate, motors[None], NEAR, sagging, patience)[:2]
+
+
+def _straight_error(arm, frame, search, q, scratch):
+    """Return |e| [m] of the straight arm."""
+    square = scratch.call(set_errors, arm.arrays, frame.body, q, search, scratch.work)
+    return float(np.sqrt(square))
 
 
 def _find_in_loops(arm, loads, frame, search, joints, searches, seed, is_straight):
     """Return the coordinates (n,) of closed loops nearest to the target, and the searches."""
 
     def straight(pose):
-        return rigid_coordinates(arm, pose)
-
-    def sagging(pose):
-        return equilibrium_and_slopes(arm, loads, pose)[0]
+        q = rigid_coordinates(arm, pose)
+        return q, rigid_moves(arm, q)
 
     starts = np.vstack([joints, _random_starts(arm, searches - 1, seed)])
-    pose, _, tried = search_loop(arm, frame.body, search, starts, FINEST, straight)
+    q, _, tried = search_motors(arm, frame.body, search, starts, FINEST, straight)
     if is_straight:
-        return straight(pose), tried
-    pose, _, _ = search_loop(arm, frame.body, search, pose[None], FINEST, sagging)
-    return sagging(pose), tried
+        return q, tried
+    return _sag(arm, loads, frame, search, q[arm.motor_q])[0], tried
 
 
 def _run(arm, frame, search, starts, q, scratch):

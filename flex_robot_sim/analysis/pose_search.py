@@ -7,8 +7,9 @@ an axis of the frame from a point, stacked in e, and their Jacobian J in base ax
     (J^T J + mu |e|^2 1) dq = J^T e                                                          (T84)
 
 A coordinate at a limit that J^T e pushes outward stays there. The damping mu shrinks after each
-step that reduces |e| and grows after each other one (Levenberg and Marquardt; that it shrinks with
-the error is from Sugihara, IEEE Trans. Robotics 27 (2011) 984). A search that stalls starts again.
+step that reduces |e|^2 by a fair share of its prediction dq^T J^T e, and grows after other ones
+(Levenberg and Marquardt; that it shrinks with the error is from Sugihara, IEEE Trans. Robotics 27
+(2011) 984). A search that stalls starts again.
 """
 
 from typing import NamedTuple
@@ -31,6 +32,7 @@ MAX_STEPS = 60  # of one search, and again from the nearest pose
 PATIENCE = 5  # stalled steps after which a search starts again
 STALLED = 0.95  # ratio of successive |e|^2 from which a step counts as stalled
 FIRST_DAMPING, LEAST_DAMPING, DAMPING_RATIO = 0.1, 1e-8, 4.0
+MIN_GAIN = 0.25  # reduction of |e|^2 over its prediction after which the damping shrinks
 LEAST_REGULARISATION = 1e-14  # of the matrix, relative to its trace
 TINY = 1e-300  # keeps the matrix of an arm that cannot move regular
 
@@ -104,19 +106,25 @@ def descend(arm, body, tolerance, patience, q, search, work):
         set_equations(q, square * damping, search)
         set_cholesky_factor(search.M)
         solve_with_factor(search.M, step)
+        predicted = 0.0  # reduction of |e|^2, at least
         for j in range(joints):
             old = q[j]
             q[j] = min(max(old + step[j, 0], lower[j]), upper[j])
+            predicted += (q[j] - old) * dot(search.rows[j], search.e)
             step[j, 0] = old
         new = set_errors(arm, body, q, search, work)
         if new < square:
             stalled = stalled + 1 if new > STALLED * square else 0
-            square, damping = new, max(damping / DAMPING_RATIO, LEAST_DAMPING)
+            is_gain = square - new > MIN_GAIN * predicted
+            square = new
         else:
             for j in range(joints):
                 q[j] = step[j, 0]
             set_errors(arm, body, q, search, work)
-            stalled, damping = stalled + 1, damping * DAMPING_RATIO
+            stalled, is_gain = stalled + 1, False
+        damping = (
+            max(damping / DAMPING_RATIO, LEAST_DAMPING) if is_gain else damping * DAMPING_RATIO
+        )
         if is_last or stalled > patience:
             break
     return square

@@ -19,8 +19,8 @@ from flex_robot_sim.analysis.jacobians import jacobian
 from flex_robot_sim.analysis.loop_forces import loop_accelerations
 from flex_robot_sim.analysis.loop_motion import motion_by_drives
 from flex_robot_sim.analysis.operating_point import state_at
-from flex_robot_sim.analysis.tangent import tangent
-from flex_robot_sim.dynamics.loads import Push, make_loads
+from flex_robot_sim.analysis.tangent import Slopes, tangent
+from flex_robot_sim.dynamics.loads import LoadArrays, Push, make_loads
 from flex_robot_sim.model.arm_model import ArmModel
 
 
@@ -58,15 +58,42 @@ def static_jacobian(
     """
     loads = make_loads(arm, pushes, closed_loops=True)
     q, v, slopes = state_at(arm, loads, q, None)
-    drives, passive = arm.drive_q, arm.passive_q
     J = jacobian(arm, q, link=link, representation=representation, station=station)
-    if not passive.size and not arm.closed_loops:
-        return J[:, drives]
-    _, K = slopes or tangent(arm, loads, q, v, np.zeros(arm.size))
+    return J @ static_motion(arm, loads, q, v, slopes)
+
+
+def static_motion(
+    arm: ArmModel, loads: LoadArrays, q: np.ndarray, v: np.ndarray, slopes: Slopes | None
+) -> np.ndarray:
+    """
+    Return the slow motion (n, joints) of all coordinates by each motor, in equilibrium (T70).
+
+    :param q: coordinates (n,) of an equilibrium; v: rates.
+    :param slopes: D and K there; None: compute them.
+    """
+    drives, passive = arm.drive_q, arm.passive_q
+    is_rigid = not passive.size and not arm.closed_loops
+    K = np.zeros((arm.size, arm.size))
+    if not is_rigid:
+        _, K = slopes or tangent(arm, loads, q, v, np.zeros(arm.size))
     if arm.closed_loops:
         _, _, force = loop_accelerations(arm, loads, q, v, None, drives)
-        return J @ motion_by_drives(arm, q, K - constraint_stiffness(arm, q, force))
-    settling = np.linalg.solve(K[np.ix_(passive, passive)], K[np.ix_(passive, drives)])
-    motion = np.zeros((6, len(arm.joint_names)))
-    motion[:, arm.actuated] = J[:, drives] - J[:, passive] @ settling
+        return motion_by_drives(arm, q, K - constraint_stiffness(arm, q, force))
+    return motion_in_tree(K, drives, passive, arm.actuated)
+
+
+def motion_in_tree(
+    K: np.ndarray, drives: np.ndarray, passive: np.ndarray, actuated: np.ndarray
+) -> np.ndarray:
+    """
+    Return the motion (n, joints) of all coordinates of a tree by each motor (T70).
+
+    :param K: stiffness (n, n); drives, passive: coordinates of motors, and all others.
+    :param actuated: whether each joint has a motor (joints,).
+    """
+    motion = np.zeros((len(K), actuated.size))
+    motion[drives, np.flatnonzero(actuated)] = 1.0
+    motion[np.ix_(passive, actuated)] = -np.linalg.solve(
+        K[np.ix_(passive, passive)], K[np.ix_(passive, drives)]
+    )
     return motion

@@ -24,9 +24,9 @@ PARTS = (
     'paper_costs',
 )
 # run on request only: they take minutes
-SLOW_PARTS = ('control', 'identify', 'links', 'loops', 'demo_start', 'trust')
+SLOW_PARTS = ('control', 'identify', 'links', 'loops', 'reach', 'demo_start', 'trust')
 CHECKS_PART = 'trust'  # comparisons with independent references, each with a verdict
-LIMITS_PARTS = ('links', 'loops')  # figures, each with a limit
+LIMITS_PARTS = ('links', 'loops', 'reach')  # figures, each with a limit
 PAGE_MODULE = 'page'  # module that writes tables into pages
 LABEL_WIDTH = 56
 
@@ -42,7 +42,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         nargs='?',
         choices=(*PARTS, *SLOW_PARTS),
         metavar='PART',
-        help=f'one of {", ".join((*PARTS, *SLOW_PARTS))} (default: all but the last six)',
+        help=f'one of {", ".join((*PARTS, *SLOW_PARTS))} (default: all but the last seven)',
     )
     parser.add_argument(
         'check', nargs='?', metavar='CHECK', help='one check of trust (default: all of them)'

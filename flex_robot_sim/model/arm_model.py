@@ -377,7 +377,8 @@ class ArmModel(Serializable):
     @property
     def actuated(self) -> np.ndarray:
         """Whether a motor drives each joint, (joints,); see `actuated_joint_names`."""
-        return np.isin(self.joint_names, self.description.actuated_joint_names)
+        actuated = {*self.description.actuated_joint_names}
+        return np.array([name in actuated for name in self.joint_names], bool)
 
     @property
     def drive_q(self) -> np.ndarray:
@@ -387,7 +388,9 @@ class ArmModel(Serializable):
     @property
     def passive_q(self) -> np.ndarray:
         """Indices in q and v that no motor moves: elastic, passive, or behind elastic gears."""
-        return np.setdiff1d(np.arange(self.size), self.drive_q)
+        is_passive = np.ones(self.size, bool)
+        is_passive[self.drive_q] = False
+        return np.flatnonzero(is_passive)
 
     @property
     def elastic_q(self) -> slice:

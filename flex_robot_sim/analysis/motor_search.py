@@ -1,15 +1,15 @@
 """
-Search for motor positions of closed loops that bring a frame to a pose.
+Search for motor positions that bring a frame to a pose, where other coordinates follow them.
 
-Errors and damped least squares are those of `pose_search` (T84). The unknowns are the motors; the
-other coordinates follow them as in `rigid_moves`. Every step closes the loops, from the last pose.
+In closed loops, passive joints follow, and in sagging arms, elastic parts, in equilibrium. Errors
+and damped least squares are those of `pose_search` (T84), with the Jacobian by the motors. Every
+step closes the loops, from the last pose.
 """
 
 from collections.abc import Callable
 
 import numpy as np
 
-from flex_robot_sim.analysis.joint_space_inertia import rigid_moves
 from flex_robot_sim.analysis.loop_poses import followed_pose
 from flex_robot_sim.analysis.pose_search import (
     DAMPING_RATIO,
@@ -17,6 +17,7 @@ from flex_robot_sim.analysis.pose_search import (
     LEAST_DAMPING,
     LEAST_REGULARISATION,
     MAX_STEPS,
+    MIN_GAIN,
     PATIENCE,
     STALLED,
     TINY,
@@ -28,45 +29,47 @@ from flex_robot_sim.model.arm_model import ArmModel
 
 MAX_STEP = 0.3  # of a motor                                                        [rad, m]
 
-Place = Callable[[np.ndarray], np.ndarray]
-"""Coordinates (n,) of an arm at a closed pose (joints,)."""
+Place = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
+"""Coordinates (n,) of an arm at a closed pose (joints,), and their motion (n, joints) by each."""
 
 
-def search_loop(
+def search_motors(
     arm: ArmModel,
     body: int,
     search: PoseSearch,
     starts: np.ndarray,
     tolerance: float,
     place: Place,
+    patience: int = PATIENCE,
 ) -> tuple[np.ndarray, float, int]:
     """
-    Return the nearest closed pose (joints,) found, its error |e| [m], and the number of searches.
+    Return the coordinates (n,) nearest to the target, their |e| [m], and the number of searches.
 
     :param body: body of the frame that moves; search: its `rows` are (n, 9).
     :param starts: poses (searches, joints) [rad, m], which the loops follow as far as they close.
-    :param tolerance: of |e|, at which the search ends [m].
+    :param tolerance: of |e|, after which the search takes one step more [m].
+    :param patience: stalled steps after which a search ends.
     """
-    best, least, tried = starts[0], np.inf, 0
+    best, least, tried = np.zeros(arm.size), np.inf, 0
     for start in starts:
         tried += 1
-        pose = followed_pose(arm, start)[0]
-        pose, error = _descend(arm, body, search, pose, tolerance, place)
+        pose = followed_pose(arm, start)[0] if arm.closed_loops else start
+        q, error = _descend(arm, body, search, pose, tolerance, place, patience)
         if error < least:
-            best, least = pose, error
+            best, least = q, error
         if least <= tolerance:
             break
     return best, least, tried
 
 
-def _descend(arm, body, search, pose, tolerance, place):
-    """Return a pose (joints,) with least errors near a closed one, and |e| there."""
+def _descend(arm, body, search, pose, tolerance, place, patience):
+    """Return coordinates (n,) with least errors near a closed pose, and |e| there."""
     motors, lower, upper = np.flatnonzero(arm.actuated), arm.arrays.lower, arm.arrays.upper
-    damping, stalled, q = FIRST_DAMPING, 0, place(pose)
+    damping, stalled, (q, moves) = FIRST_DAMPING, 0, place(pose)
     square, slopes, errors = _errors(arm, body, search, q)
     for _ in range(MAX_STEPS):
         is_last = np.sqrt(square) <= tolerance  # one step more: it converges quadratically
-        columns = slopes.T @ rigid_moves(arm, q)[:, motors]
+        columns = slopes.T @ moves[:, motors]
         force, M = columns.T @ errors, columns.T @ columns
         M += (square * damping + LEAST_REGULARISATION * np.trace(M) + TINY) * np.eye(motors.size)
         at = pose[motors]
@@ -76,21 +79,24 @@ def _descend(arm, body, search, pose, tolerance, place):
         step *= min(1.0, MAX_STEP / max(np.abs(step).max(initial=0.0), MAX_STEP))
         goal = pose.copy()
         goal[motors] = np.clip(at + step, lower[motors], upper[motors])
-        trial = followed_pose(arm, goal, pose)[0]
+        trial = followed_pose(arm, goal, pose)[0] if arm.closed_loops else goal
         new, new_q = np.inf, q
         if ((trial >= lower) & (trial <= upper)).all():
-            new_q = place(trial)
+            new_q, new_moves = place(trial)
             new, new_slopes, new_errors = _errors(arm, body, search, new_q)
         if new < square:
             stalled = stalled + 1 if new > STALLED * square else 0
+            is_gain = square - new > MIN_GAIN * ((trial - pose)[motors] @ force)
             pose, q, square = trial, new_q, new
-            slopes, errors = new_slopes, new_errors
-            damping = max(damping / DAMPING_RATIO, LEAST_DAMPING)
+            moves, slopes, errors = new_moves, new_slopes, new_errors
         else:
-            stalled, damping = stalled + 1, damping * DAMPING_RATIO
-        if is_last or stalled > PATIENCE:
+            stalled, is_gain = stalled + 1, False
+        damping = (
+            max(damping / DAMPING_RATIO, LEAST_DAMPING) if is_gain else damping * DAMPING_RATIO
+        )
+        if is_last or stalled > patience:
             break
-    return pose, float(np.sqrt(square))
+    return q, float(np.sqrt(square))
 
 
 def _errors(arm, body, search, q):
