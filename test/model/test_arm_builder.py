@@ -476,11 +476,16 @@ def test_calls_reach_all_words_of_flexibility(tmp_path):
     gauge = {'at': (0.3, -0.015, 0), 'along': 'x', 'distance': 0.015}
     builder.add_strain_gauge('arm', 'root', **gauge)
     builder.add_joint('to_arm', parent='beam_3', child='arm', type='fixed')
+    builder.add_ground(height=0.1, friction=0.5)
+    builder.add_obstacle('wall', shape=frs.Box(0.1, 0.1, 0.1), friction=0.5)
+    law = {'friction': 0.5, 'stiffness': 1e4, 'damping': 1}
+    builder.add_contact('touch', link='nut', against='rod', shape=frs.Sphere(0.1), **law)
     flexibility_element = Document('text', builder.to_urdf().encode()).root.find('flexibility')
     written: dict = {}
     for element in flexibility_element.iter('*'):
         written.setdefault(element.tag, set()).update(element.attrib)
     known = {tag: set(row.attributes) for tag, row in FLEXIBILITY.items()}
+    assert known.pop('base') == {'motion'}  # from code: Simulation.move_base
     # mimic joints move
     assert known.pop('flexibility') == {'mimic'} and not written.pop('flexibility')
     assert written == known

@@ -68,7 +68,7 @@ MISTAKES = {
     ('effort', 3.0): 'joint "wrist" is spherical, so it has no effort: leave it out',
     ('axis', 'x'): 'joint "wrist" is spherical, so it has no axis: leave it out',
     ('type', 'ball'): 'type = \'ball\' of joint "wrist" is unknown. Known: revolute, continuous, '
-    'prismatic, fixed, floating, planar, universal, spherical',
+    'prismatic, fixed, floating, planar, universal, spherical, screw',
     ('lower', 2.0): 'the range of joint "wrist" is not complete. Give lower and upper [rad], '
     'lower below upper',
 }

@@ -264,11 +264,11 @@ ARM = 'two_link'
         "record = 'coordinates' is no quantity. Known: q, v, position, "
         'velocity, motor_position, motor_velocity, effort, applied_effort, mean_effort, '
         'deflection, curvature, base_pose, base_twist, momentum, centre_of_mass, energy, '
-        'pose:NAME, twist:NAME, twist_rate:NAME, wrench:NAME, and functions of the '
+        'pose:NAME, twist:NAME, twist_rate:NAME, wrench:NAME, contact:NAME, and functions of the '
         'simulation': {'record': 'coordinates'},
         'no link "hand". Known: base, turret, shoulder_motor, upper_arm, '
         'elbow_motor, forearm, payload, tool': {'record': 'pose:hand'},
-        'record = "q:elbow": only pose, twist, twist_rate, wrench take a name': {
+        'record = "q:elbow": only pose, twist, twist_rate, wrench, contact take a name': {
             'record': 'q:elbow'
         },
         'record = "wrench" needs a joint, as in "wrench:elbow"': {'record': 'wrench'},
