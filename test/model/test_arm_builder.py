@@ -479,6 +479,7 @@ def test_calls_reach_all_words_of_flexibility(tmp_path):
     builder.add_ground(height=0.1, friction=0.5)
     builder.add_obstacle('wall', shape=frs.Box(0.1, 0.1, 0.1), friction=0.5)
     law = {'friction': 0.5, 'stiffness': 1e4, 'damping': 1}
+    builder.add_contact('floor', link='rod', shape=frs.Sphere(0.1), **law)
     builder.add_contact('touch', link='nut', against='rod', shape=frs.Sphere(0.1), **law)
     flexibility_element = Document('text', builder.to_urdf().encode()).root.find('flexibility')
     written: dict = {}
