@@ -108,6 +108,7 @@ def _beam(link):
         'kGAz': _number(beam.kGAz),
         'axis': None if beam.axis is None else beam.axis.points.tolist(),
         'twist': [list(station) for station in beam.twist],
+        'twist_coupling': beam.twist_coupling or beam.axis is not None,
         'reduced': None if beam.reduced is None else beam.reduced.link.source,
         'sections': _stations(beam),
         'damping_ratio': beam.damping_ratio,
@@ -323,6 +324,8 @@ def _beam_text(name, beam):
         angles = [angle for _, angle in beam['twist']]
         twist = f', twist from {angles[0]:g} to {angles[-1]:g} rad' if angles else ''
         yield f'    spatial beam, {curve}{twist}'
+    elif beam['twist_coupling']:
+        yield '    bending couples with twist'
     if beam['kGAy'] is not None or beam['kGAz'] is not None:
         shear = ', '.join(f'{key} {beam[key]:.4g} N' for key in ('kGAy', 'kGAz') if beam[key])
         yield f'    the section shears: {shear}'

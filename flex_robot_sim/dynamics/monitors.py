@@ -28,7 +28,7 @@ MAX_RELATIVE_CHANGE = (2.0 * np.pi / MIN_STEPS_PER_PERIOD) ** 2  # of velocities
 AVERAGING_STEPS, MIN_COARSE_STEPS = 1000, 150  # an impact causes fewer
 MIN_SLOW_COARSE_STEPS = 10  # the same, if even the slowest mode is too fast
 MAX_RIGID_BODY_RATIO = 1e-9  # squared frequency over the highest; below: free motion
-PRANDTL_FACTOR = 4.0126  # of the lateral buckling load of a force at the end
+PRANDTL_FACTOR = 4.0126  # of the lateral buckling load of a force at the end          (T99)
 MIN_STIFFNESS_RATIO = 4.0  # of bending in the two planes, from which it is checked
 LATERAL_SHARE = 0.3  # of this load from which a beam without twist coupling is reported
 REST_VELOCITY = 1e-2  # added to velocities, for an arm at rest         [rad/s, m/s]
@@ -105,8 +105,8 @@ def lateral_limits(arm: ArmModel) -> np.ndarray:
     """
     Tip deflections (k, 2) [m] along y and z at a share of the load of lateral buckling.
 
-    It is that of a force at the end of a cantilever, by Prandtl, for a beam of one body that does
-    not couple bending with twist; inf for others.
+    It is that of a force at the end of a cantilever (T99), for a beam of one body that does not
+    couple bending with twist; inf for others.
     """
     rows = []
     for link, bodies in arm.segments.items():
