@@ -205,8 +205,9 @@ def _beam(rng, name, kind, end, damping):
         )
     loss = '<damping ratio="0.02"/>' if damping else ''
     return text, (
-        f'<link name="{name}" end="{_numbers(end)}" y_axis="{_numbers(y_axis)}">'
-        f'{sections}{shape}{loss}</link>'
+        f'<link name="{name}" end="{_numbers(end)}" y_axis="{_numbers(y_axis)}" '
+        # as the reference has it
+        f'twist_coupling="off">{sections}{shape}{loss}</link>'
     )
 
 

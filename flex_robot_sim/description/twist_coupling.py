@@ -6,7 +6,7 @@ from flex_robot_sim.description.document import Document, XmlElement
 from flex_robot_sim.description.links import ElasticBeam
 from flex_robot_sim.elastic.coupled_beam import MAX_COUPLED_COORDINATES
 
-MIN_STIFFNESS_RATIO = 4.0  # of bending in the two planes, above which they couple by default
+MIN_STIFFNESS_RATIO = 4.0 * (1 + 1e-9)  # of bending in the two planes, above which they couple
 # default shapes of one segment, 0.6 % off in the load of Prandtl, and of several, at most 1.3 %
 WEAK_BENDING, TORSION, TORSION_OF_SEGMENTS = 4, 3, 2
 _COUPLED = ('bending_y', 'bending_z', 'torsion')
