@@ -47,6 +47,8 @@ CHAPTERS = {
         'python',
         'programs',
         'shaper_files',
+        'shaper_code',
+        'shaper_klipper',
         'api',
         'rig',
         'rig_protocol',

@@ -104,8 +104,8 @@ def bands_of(specification: ShaperSpecification) -> list[CoveredBand]:
 
 
 def design_vibration(specification: ShaperSpecification) -> float | None:
-    """Return the largest vibration that a design leaves in its bands; None by pose."""
-    if specification.stages:
+    """Return the largest vibration that a design leaves in its bands; None by pose or if none."""
+    if specification.stages or not specification.added_time:
         return None
     return max(
         float(
@@ -128,7 +128,7 @@ def klipper_text(
         f'# {origin}, from {comment_text(source)}.',
         f'# The design "{comment_text(specification.name)}" '
         + (
-            'follows the pose, which Klipper cannot.'
+            'has no constant delays.'
             if design is None
             else f'leaves {design:.1%} and adds {specification.added_time:.4f} s.'
         ),

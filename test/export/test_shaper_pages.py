@@ -1,0 +1,136 @@
+"""Pages about code of shapers: their commands run, and their code compiles and shapes."""
+
+import re
+import shlex
+import subprocess
+
+import numpy as np
+import pytest
+from built_code import EXACT, WARNINGS, needs_compiler
+from project_files import ROOT
+from structured_text_interpreter import FunctionBlock
+
+import flex_robot_sim as frs
+from flex_robot_sim.cli import main
+from flex_robot_sim.shaping.shaper_file import read_shaper, write_shaper
+from flex_robot_sim.shaping.shaper_specification import ShaperSpecification
+
+pytestmark = pytest.mark.slow
+
+CODE, KLIPPER = (
+    (ROOT / f'docs/shaper_{name}.md').read_text('utf-8') for name in ('code', 'klipper')
+)
+JOINTS = 'waist', 'shoulder', 'elbow'
+MAIN = """
+#include <cstdio>
+int main() {
+    double row[3], command[3];
+    if (std::fread(row, 8, 3, stdin) != 3 || set_up(row) != FLEX_SHAPER_OK)
+        return 1;
+    while (std::fread(row, 8, 3, stdin) == 3) {
+        if (cycle(row, command) != FLEX_SHAPER_OK)
+            return 2;
+        std::fwrite(command, 8, 3, stdout);
+    }
+}
+"""
+
+
+def blocks(page, kind):
+    found = re.findall(r'^```(\w*)\n(.*?)^```$', page, re.DOTALL | re.MULTILINE)
+    return [text for one, text in found if one == kind]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Return the current folder, with arm.json and what the page makes of it."""
+    monkeypatch.chdir(tmp_path)
+    limits = np.full(3, 1.5)
+    design = ShaperSpecification('zvd', frs.shaping.zvd([2.7, 3.2]), velocity_limits=limits)
+    write_shaper('arm.json', design, 'two_link', JOINTS)
+    _, *rest = blocks(CODE, 'sh')[0].splitlines()
+    for line in rest:
+        assert main(shlex.split(line)[1:]) == 0
+    return tmp_path
+
+
+@needs_compiler
+@pytest.mark.parametrize('kind', ['c', 'cpp'])
+def test_code_of_the_page_compiles_and_shapes(folder, kind):
+    (block,) = blocks(CODE, kind)
+    # C is C++, too
+    (folder / 'main.cpp').write_text(block + MAIN)
+    words = [f'-I{folder}', f'-I{ROOT / "cpp/flex_shaper/include"}', 'main.cpp', '-o', 'main']
+    subprocess.run(['g++', '-std=c++17', *EXACT, *WARNINGS, *words], check=True)
+    u = np.clip(np.arange(3000) / 800, 0.0, 1.0)[:, None]
+    samples = (3 * u**2 - 2 * u**3) * [0.5, -0.4, 0.3]
+    done = subprocess.run(['./main'], input=samples.tobytes(), stdout=subprocess.PIPE, check=True)
+    shaped = np.frombuffer(done.stdout).reshape(-1, 3)
+    online = read_shaper('arm.json').online(3, 1e-3)
+    online.reset(samples[0])
+    expected = np.array([online.step(sample).copy() for sample in samples[1:]])
+    assert np.abs(shaped - expected).max() <= 1e-12
+    assert np.array_equal(shaped[-1], samples[-1])
+
+
+def test_the_program_of_the_page_uses_the_block_as_it_is(folder):
+    block = FunctionBlock((folder / 'arm.st').read_text())
+    (text,) = (one for one in blocks(CODE, '') if 'PROGRAM' in one)
+    assert f': {block.name};' in text
+    inputs = re.findall(r'(\w+) :=', text)
+    assert {*inputs, *re.findall(r'shaper\.(\w+)', text)} <= block.values.keys()
+    block(set_point=[0.1, 0.2, 0.3], cycle_time=0.001, reset=True)
+    assert (block.values['shaped'], block.values['code']) == ([0.1, 0.2, 0.3], 0)
+
+
+@pytest.mark.long
+def test_the_first_command_of_the_page_writes_the_design(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for line in blocks(CODE, 'sh')[0].splitlines():
+        assert main(shlex.split(line)[1:]) == 0
+    assert f'"{JOINTS[0]}",\n    "{JOINTS[1]}",' in (tmp_path / 'arm.h').read_text()
+
+
+@pytest.mark.long
+def test_the_klipper_page_writes_what_it_shows(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng, rate = np.random.default_rng(5), 3200.0
+    time = np.arange(0.0, 30.0, 1 / rate)
+    rising = np.sin(2 * np.pi * (5.0 * time + 0.5 * 3.2 * time**2))
+    columns = []
+    for _ in range(3):
+        answer = 0.02 * rng.normal(size=time.size)
+        for frequency, ratio in ((41.0, 0.04), (67.0, 0.05)):
+            answer += rng.uniform(0.5, 1.0) * _resonator(rising, frequency, ratio, rate)
+        columns.append(1000.0 * answer)
+    np.savetxt(
+        'raw_data_x.csv',
+        np.column_stack([time, *columns]),
+        fmt='%.6f',
+        delimiter=',',
+        header='time,accel_x,accel_y,accel_z',
+        comments='#',
+    )
+    (line,) = blocks(KLIPPER, 'sh')[0].splitlines()
+    assert main(shlex.split(line)[1:]) == 0
+    text = (tmp_path / 'shaper_x.cfg').read_text()
+    (shown,) = (one for one in blocks(KLIPPER, '') if '[input_shaper]' in one)
+    for one in shown.splitlines():
+        assert re.search(re.escape(one).replace(r'\.\.\.', '.+'), text), one
+    # both modes of the recording are in the bands of the file
+    bands = re.findall(r'([\d.]+) to ([\d.]+) Hz', text)
+    for frequency in (41.0, 67.0):
+        assert any(float(low) < frequency < float(high) for low, high in bands)
+
+
+def _resonator(force, frequency, ratio, rate):
+    """Acceleration of a mass on a spring under a force, by scipy."""
+    from scipy.signal import bilinear, lfilter
+
+    w = 2 * np.pi * frequency
+    return lfilter(*bilinear([1.0, 0.0, 0.0], [1.0, 2 * ratio * w, w**2], rate), force)
+
+
+@pytest.mark.parametrize('page', [CODE, KLIPPER])
+def test_a_page_says_in_bold_what_has_never_been_tried(page):
+    assert re.search(r'\*\*[^*]* never [^*]*\*\*', page)
