@@ -78,16 +78,16 @@ def design():
     )
 
 
-def times():
+def times(programs=tuple(PROGRAMS), flags=('-O2', '-O3')):
     """Return {(program, flag): processor time of a set point [ns], least of 300 rounds}."""
     found = {}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         tables = shaper_tables(design(), JOINTS, PERIOD, 'six_joints')
         (folder / 'six_joints.h').write_text(c_code(tables, 'for a benchmark'))
-        for program, words in PROGRAMS.items():
-            (folder / 'main.cpp').write_text(SOURCE.format(**words))
-            for flag in ('-O2', '-O3'):
+        for program in programs:
+            (folder / 'main.cpp').write_text(SOURCE.format(**PROGRAMS[program]))
+            for flag in flags:
                 subprocess.run(
                     ['g++', '-std=c++17', flag, f'-I{ROOT / "cpp/flex_shaper/include"}']
                     + [f'-I{folder}', folder / 'main.cpp', '-o', folder / 'main'],

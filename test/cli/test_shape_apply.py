@@ -248,7 +248,10 @@ def test_an_invalid_trajectory_is_one_line(capsys, tmp_path, design, names, rows
 @pytest.mark.parametrize(
     'words, message',
     [
-        (('--design', 'a.json'), '--design needs a trajectory: give --apply FILE.'),
+        (
+            ('--design', 'a.json'),
+            '--design needs a trajectory, or code: give --apply FILE or --code.',
+        ),
         (
             ('--design', 'a.json', '--log', 'a.csv', '--apply', 'b.csv'),
             'give either --design JSON or --log CSV.',

@@ -252,3 +252,13 @@ def test_the_core_is_found_by_cmake(tmp_path):
 def test_the_tables_of_the_core_are_those_of_generated_headers():
     text = (ROOT / 'cpp/flex_shaper/include/flex_shaper/tables.h').read_text('utf-8')
     assert shared_declarations() in text
+
+
+@pytest.mark.long
+def test_the_benchmark_measures_the_time_of_a_sample(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT))
+    from benchmarks.shaper_code_time import times
+
+    found = times(flags=['-O2'])
+    # far above what any machine needs
+    assert all(0.0 < time < 1e5 for time in found.values())

@@ -51,6 +51,7 @@ ELSEWHERE = {
     'joining_listeners': 'nodes/test_joining_listeners.py',
     'page': 'project/test_benchmark_page.py',
     'real_arm': 'identification/test_real_logs.py',
+    'shaper_code_time': 'export/test_generated_code.py',
     'shaped_moves': 'control/test_control_benchmark.py',
     'hidden_arm': 'control/test_control_benchmark.py',
     'tune_hidden_arms': 'control/test_control_benchmark.py',
