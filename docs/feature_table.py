@@ -217,7 +217,11 @@ FEATURES: dict[str, Callable[[frs.ArmModel], object]] = {
 
 def table() -> str:
     """Return the rows of the table."""
-    arms = [make().build() for make in KINDS.values()]
+    # an equilibrium on a free base needs weightlessness
+    arms = [
+        make().build(**({'gravity': (0, 0, 0)} if kind == 'free base' else {}))
+        for kind, make in KINDS.items()
+    ]
     head = ['feature', *KINDS]
     rows = [[name, *(_answer(feature, arm) for arm in arms)] for name, feature in FEATURES.items()]
     return ''.join(f'| {" | ".join(row)} |\n' for row in (head, *rows)).replace(

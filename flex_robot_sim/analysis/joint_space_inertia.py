@@ -67,7 +67,7 @@ def default_range(arm: ArmModel) -> np.ndarray:
 
 def rigid_inertia(arm: ArmModel, position: np.ndarray) -> np.ndarray:
     """Return the inertia (joints, joints) of the rigid arm in a pose [kg m2, kg m, kg]."""
-    if arm.closed_loops or not arm.actuated.all():
+    if arm.closed_loops or arm.has_free_base or not arm.actuated.all():
         q = rigid_coordinates(arm, position)
         moves = rigid_moves(arm, q)
         return moves.T @ mass_matrix(arm.arrays, q) @ moves
@@ -96,7 +96,10 @@ def rigid_moves(arm: ArmModel, q: np.ndarray | None = None) -> np.ndarray:
     In closed loops, passive joints and links follow the drives with the least strain, and then
     with the least motion where nothing holds them.
 
-    :param q: coordinates (n,) of a closed loop, or of a tree whose passive joints follow.
+    A free base moves so that the arm has no momentum.
+
+    :param q: coordinates (n,) of a closed loop, of a tree whose passive joints follow, or of an
+        arm with a free base.
     """
     if arm.closed_loops or (q is not None and not arm.actuated.all()):
         assert q is not None
@@ -106,4 +109,8 @@ def rigid_moves(arm: ArmModel, q: np.ndarray | None = None) -> np.ndarray:
         columns[joint, joint] = 1.0
         if motor >= 0:
             columns[motor, joint] = 1.0
+    if arm.has_free_base:
+        assert q is not None
+        M, base = mass_matrix(arm.arrays, q), arm.base_q
+        columns[base] = -np.linalg.solve(M[base, base], M[base] @ columns)
     return columns

@@ -14,13 +14,13 @@ import math
 import numpy as np
 
 from flex_robot_sim.analysis.differences import scales
+from flex_robot_sim.control.free_base import actuated_arm
 from flex_robot_sim.control.gear_lead import GearLead
 from flex_robot_sim.control.gravity_table import MAX_JOINTS, GravityTable
 from flex_robot_sim.control.joint_springs import spring_efforts
 from flex_robot_sim.control.loop_feed_forward import LoopFeedForward
 from flex_robot_sim.dynamics.forward_dynamics import inverse_dynamics
 from flex_robot_sim.dynamics.stability import spring_matrices
-from flex_robot_sim.model.arguments import refuse_free_base
 from flex_robot_sim.model.arm_model import ArmModel, make_workspace
 
 SETTLED_TURN = 1e-10  # section rotation of a correction at which e has converged   [rad]
@@ -107,7 +107,7 @@ class FeedForward:
 
 def make_feed_forward(arm: ArmModel, kind: str) -> FeedForward | LoopFeedForward:
     """Return the feed-forward of an arm with or without passive joints; kind: see FeedForward."""
-    refuse_free_base(arm)
+    arm = actuated_arm(arm)
     if arm.closed_loops or not arm.actuated.all():
         return LoopFeedForward(arm, kind)
     return FeedForward(arm, kind)

@@ -23,6 +23,7 @@ from flex_robot_sim.analysis.drive_conditions import Gains, servo_gains
 from flex_robot_sim.analysis.joint_space_inertia import rigid_coordinates, rigid_moves
 from flex_robot_sim.analysis.loop_motion import null_space_basis, pseudo_inverse
 from flex_robot_sim.analysis.tangent import residual_force
+from flex_robot_sim.control.free_base import actuated_arm
 from flex_robot_sim.control.gains import carrying_efforts
 from flex_robot_sim.control.joint_springs import spring_efforts
 from flex_robot_sim.dynamics.forward_dynamics import inverse_dynamics
@@ -63,8 +64,8 @@ class PdControl:
             [N m/rad, N m s/rad; N/m, N s/m].
         :param limits: largest efforts, (joints,) [N m, N]; default: those of the motors.
         """
-        expect_arm(arm, closed_loops=True)
-        self._arm = arm
+        expect_arm(arm, closed_loops=True, free_base=True)
+        self._arm = arm = actuated_arm(arm)
         self.reference = ReferenceFunction(reference, arm.joint_names)
         self.stiffness, self.damping = servo_gains(arm, gains)
         self.limits = _checked_limits(arm, limits)
@@ -118,7 +119,8 @@ class ComputedTorque:
         :param damping_ratio: of the error dynamics, a number or (joints,).
         :param limits: largest efforts, (joints,) [N m, N]; default: those of the motors.
         """
-        expect_arm(arm, closed_loops=True)
+        expect_arm(arm, closed_loops=True, free_base=True)
+        arm = actuated_arm(arm)
         self._arm, names = arm, arm.joint_names
         self.reference = ReferenceFunction(reference, names)
         rate = 2 * np.pi * positive('frequency', frequency, names)
@@ -126,7 +128,9 @@ class ComputedTorque:
         self._damping = 2 * positive('damping_ratio', damping_ratio, names) * rate
         self.limits = _checked_limits(arm, limits)
         self._work = make_workspace(arm.arrays)
-        self._columns = np.zeros((0, 0)) if arm.closed_loops else rigid_moves(arm)
+        self._columns = np.zeros((0, 0))
+        if not (arm.closed_loops or arm.has_free_base):
+            self._columns = rigid_moves(arm)
 
     def step(self, measurement: Measurement) -> np.ndarray:
         """Efforts (joints,) [N m, N] for time, positions and velocities of a Measurement."""
@@ -142,6 +146,8 @@ class ComputedTorque:
         )
         if self._arm.closed_loops:
             columns, q, v, a = self._in_loops(position, velocity, wanted)
+        elif self._arm.has_free_base:
+            columns, q, v, a = self._on_free_base(position, velocity, wanted)
         else:
             columns, wanted = self._columns, np.where(self._arm.actuated, wanted, 0.0)
             q, v, a = (columns @ values for values in (position, velocity, wanted))
@@ -160,6 +166,15 @@ class ComputedTorque:
         missing = columns.T @ residual_force(arm, make_loads(arm), q, v, a)
         M = columns.T @ mass_matrix(arm.arrays, q) @ columns
         return -columns @ (pseudo_inverse(M)[0] @ missing)  # axes of a ball joint may coincide
+
+    def _on_free_base(self, position, velocity, wanted):
+        """Motion by each motor (n, joints), and coordinates, rates and accelerations (n,)."""
+        arm, q = self._arm, rigid_coordinates(self._arm, position)
+        columns, base = rigid_moves(arm, q), arm.base_q
+        v, a = columns @ velocity, columns @ wanted
+        missing = residual_force(arm, make_loads(arm, free_base=True), q, v, a)[base]
+        a[base] -= np.linalg.solve(mass_matrix(arm.arrays, q)[base, base], missing)
+        return columns, q, v, a
 
     def _in_loops(self, position, velocity, wanted):
         """Motion by each motor (n, joints), and coordinates, rates and accelerations (n,)."""

@@ -41,7 +41,7 @@ class SampledPose:
         """
         q, zero, drives = rigid_coordinates(arm, pose), np.zeros(arm.size), arm.motor_q
         rigid_motion = rigid_moves(arm, q)
-        K = tangent(arm, make_loads(arm, closed_loops=True), q, zero, zero)[1]
+        K = tangent(arm, make_loads(arm, closed_loops=True, free_base=True), q, zero, zero)[1]
         # friction holds at rest, and does not in motion
         M, D = mass_matrix(arm.arrays, q), spring_matrices(arm.arrays)[1]
         joints = slice(drives.size)

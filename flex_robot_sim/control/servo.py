@@ -25,6 +25,7 @@ from dataclasses import replace
 import numpy as np
 
 from flex_robot_sim.analysis.joint_space_inertia import poses_within
+from flex_robot_sim.control.free_base import actuated_arm
 from flex_robot_sim.control.gains import Servo, carrying_efforts
 from flex_robot_sim.control.sampled_pose import SampledPose
 from flex_robot_sim.control.steady_state_error import friction_band, hold_tolerance
@@ -78,6 +79,7 @@ class ServoFit:
         :param feedback: side of the drives that is measured, 'motor' or 'link'.
         :param poses: (poses, joints) [rad, m]; default: samples of the joint range.
         """
+        arm = actuated_arm(arm)
         refuse_massless(arm)
         self.arm, self.sampling = arm, sampling
         self._loops = [
@@ -342,7 +344,7 @@ def design_servo(
         servo.stiffness, servo.damping, servo.warning
         modes = frs.modes(arm, [0.0, 0.5, -0.8], gains=servo.gains)
     """
-    expect_arm(arm, closed_loops=True)
+    expect_arm(arm, closed_loops=True, free_base=True)
     for name, value in (('frequency', frequency), ('damping_ratio', damping_ratio)):
         if not 0.0 < number_or_nan(value) < math.inf:
             raise SettingError(f'{name} = {shortened(repr(value), 60)} must be above 0 and finite')

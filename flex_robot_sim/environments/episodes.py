@@ -104,6 +104,7 @@ class Episodes:
             )
         description = read_description(robot)
         self.arm = build_arm(description)
+        refuse_free_base(self.arm)
         if not self.arm.joint_names:
             raise UsageError(
                 f'{description.name} has no joint that moves: there is nothing to learn.'

@@ -6,6 +6,8 @@ Body 0 has the axes of this link if the joint is floating, and z along the norma
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -80,6 +82,21 @@ def body_pose(arm: ArmModel, pose: ArrayLike | None) -> np.ndarray:
                 f'base_pose is outside the plane of the joint "{joint.name}": give a pose in it'
             )
     return np.concatenate([values[:3], quaternion(turn)])
+
+
+def without_free_fall(arm: ArmModel) -> ArmModel:
+    """
+    Return the arm without the gravity in which a free base falls: this part loads no joint.
+
+    A floating base leaves none, and a planar one that along the normal of its plane.
+    """
+    if not arm.has_free_base:
+        return arm
+    gravity = np.zeros(6)
+    if free_joint(arm).kind == 'planar':
+        normal = rotation(home_pose(arm.arrays)[3:])[:, 2]
+        gravity[3:] = normal * (normal @ arm.arrays.base_acceleration[3:])
+    return replace(arm, arrays=arm.arrays._replace(base_acceleration=gravity))
 
 
 def base_coordinates(arm: ArmModel, base_pose: np.ndarray) -> np.ndarray:

@@ -16,6 +16,7 @@ from flex_robot_sim.analysis import mode_table
 from flex_robot_sim.analysis.joint_space_inertia import poses_within
 from flex_robot_sim.model.arguments import array_or_nan, checked, expect_arm, expect_one_of
 from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.model.free_base import without_free_fall
 from flex_robot_sim.motion.limits import rate_limits
 from flex_robot_sim.shaping import impulses
 from flex_robot_sim.shaping.linear_moves import LinearMoves, ModeCase
@@ -158,7 +159,8 @@ def design_for_pose(
         times = np.arange(0.0, 1.0, 1e-3)
         target = shaper.shape(times, np.minimum(times / 0.5, 1.0)[:, None])
     """
-    expect_arm(arm, closed_loops=True)
+    expect_arm(arm, closed_loops=True, free_base=True)
+    arm = without_free_fall(arm)
     q = checked('q', q, arm.joint_names)
     modes = table_of_pose(arm, gains, q)
     return for_modes(kind, zip(modes.frequencies[0], modes.ratios[0]), tolerance, joint=False)
@@ -199,7 +201,8 @@ def design_for_arm(
         online.reset([0.0])
         target = online.step([0.1])
     """
-    expect_arm(arm, closed_loops=True)
+    expect_arm(arm, closed_loops=True, free_base=True)
+    arm = without_free_fall(arm)
     # imports the simulation, which a joint controller does not need
     from flex_robot_sim.shaping.recommendation import recommend
 

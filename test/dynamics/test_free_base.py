@@ -11,7 +11,6 @@ from random_arms import random_robot, random_state
 from scipy.spatial.transform import Rotation
 
 import flex_robot_sim as frs
-from flex_robot_sim.control.feed_forward import make_feed_forward
 from flex_robot_sim.dynamics.mass_matrix import mass_matrix
 from flex_robot_sim.simulation.quantities import labels_of
 from flex_robot_sim.util.exceptions import SettingError
@@ -341,9 +340,7 @@ def test_a_fixed_base_has_no_pose_to_set():
 @pytest.mark.parametrize(
     'use',
     [
-        lambda arm: frs.control.design_servo(arm),
         lambda arm: frs.feedback.Lqr(arm, np.zeros(2)),
-        lambda arm: make_feed_forward(arm, 'sag'),
         lambda arm: frs.inverse_kinematics(arm, np.eye(4)),
         lambda arm: frs.static_jacobian(arm, np.zeros(2)),
     ],
