@@ -25,7 +25,7 @@ from flex_robot_sim.description import read_description
 from flex_robot_sim.description.robot_parameters import near
 from flex_robot_sim.environments import tasks
 from flex_robot_sim.environments.laws import Laws
-from flex_robot_sim.model.arguments import array_or_nan, is_known
+from flex_robot_sim.model.arguments import array_or_nan, is_known, refuse_free_base
 from flex_robot_sim.model.assembly import build_arm
 from flex_robot_sim.model.body_kinds import has_spatial_bodies
 from flex_robot_sim.model.start_pose import nearest_within_limits
