@@ -246,6 +246,49 @@ def set_impulse(arm, loads, h, work):
 
 
 @compiled
+def set_momentum_about_base(R, cx, cy, cz, stored, out):
+    """Stored momentum about the origin of body 0 (6,), in its axes; centre of mass (x, y, z)."""
+    for r in range(3):
+        out[r] = out[3 + r] = 0.0
+        for s in range(3):
+            out[r] += R[s, r] * stored[s]
+            out[3 + r] += R[s, r] * stored[3 + s]
+    out[0] += cy * out[5] - cz * out[4]
+    out[1] += cz * out[3] - cx * out[5]
+    out[2] += cx * out[4] - cy * out[3]
+
+
+@compiled
+def restore_momentum(arm, q, qd, stored, work):
+    """
+    Give a free base the twist and position of a stored momentum, after a change of other numbers.
+
+    :param q: coordinates between two steps, (n,); qd: their rates, changed in place.
+    :param stored: momentum and centre of mass (9,), as of `set_total_momentum`.
+    """
+    set_motion(arm, q, qd, work)
+    set_base_poses(arm, work)
+    R, p, twist, count = work.base_R[0], work.base_p[0], work.base_force, arm.base.shape[0]
+    set_momentum(arm, q, qd, R, p, work)
+    I, P, due, move = work.Y, work.y, work.parent_motion, work.theta
+    mass = I[3, 3]
+    cx, cy, cz = I[2, 4] / mass, I[0, 5] / mass, I[1, 3] / mass
+    set_momentum_about_base(R, cx, cy, cz, stored, due)
+    factor_base(arm, I, work.base_factor)
+    for b in range(count):
+        twist[b] = due[arm.base[b, 1]] - P[arm.base[b, 1]]
+    solve_base(count, work.base_factor, twist)
+    along = 0.0
+    for b in range(count):
+        qd[arm.base[b, 0]] += twist[b]
+    for r in range(3):
+        move[r] = stored[6 + r] - (R[r, 0] * cx + R[r, 1] * cy + R[r, 2] * cz + p[r])
+        along += R[r, 2] * move[r]
+    for r in range(3):
+        work.base_pose[r] += move[r] - (along * R[r, 2] if count < 6 else 0.0)
+
+
+@compiled
 def meet_momentum(arm, h, q, qd, work):
     """
     Give the base the momentum that loads and gravity make of the stored one; store it (T112).
@@ -277,15 +320,7 @@ def meet_momentum(arm, h, q, qd, work):
     for r in range(3):
         stored[6 + r] += h / mass * (stored[3 + r] + 0.5 * g[r])
         stored[3 + r] += g[r]
-    # momentum about the base, in its axes
-    for r in range(3):
-        due[r] = due[3 + r] = 0.0
-        for s in range(3):
-            due[r] += R[s, r] * stored[s]
-            due[3 + r] += R[s, r] * stored[3 + s]
-    due[0] += cy * due[5] - cz * due[4]
-    due[1] += cz * due[3] - cx * due[5]
-    due[2] += cx * due[4] - cy * due[3]
+    set_momentum_about_base(R, cx, cy, cz, stored, due)
 
     # twists of the locked arm with the momentum that it has and is due, and their energies
     count = arm.base.shape[0]

@@ -3,6 +3,7 @@
 from flex_robot_sim.dynamics.constraints.projection import close_loops
 from flex_robot_sim.dynamics.energy import set_energies
 from flex_robot_sim.dynamics.integrators import advance
+from flex_robot_sim.dynamics.momentum import restore_momentum
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.spatial.screws import set_copy
 
@@ -42,6 +43,8 @@ def advance_prescribed(
             set_copy(state.stage[0], q)  # the start of this step
             set_copy(state.stage[1], qd)
             return k
+        if arm.base.shape[0] > 0:
+            restore_momentum(arm, q, qd, work.momentum, work)
         # if this differs from the result of the step, the change of energy is work of the drives
         set_energies(arm, q, qd, work, work.energy)
         flow[0] += work.energy[0] + work.energy[1] + work.energy[2] - work.step[1]

@@ -212,6 +212,8 @@ class PrescribedDrives:
                 q[k], qd[k] = position, velocity
         if simulated.arm.closed_loops:
             q, qd = self._on_loops(q, qd, has_stepped)
+        if simulated.arm.has_free_base:
+            simulated.keep_momentum(q, qd)
         state.q[:], state.qd[:] = q, qd
         state.flow[0] += simulated.energies_between_steps().sum() - energy_before
 

@@ -21,6 +21,7 @@ from flex_robot_sim.dynamics.energy import set_energies
 from flex_robot_sim.dynamics.free_base import move_base_pose
 from flex_robot_sim.dynamics.integrators import advance_checked, advance_explicitly
 from flex_robot_sim.dynamics.loads import LoadArrays, Push, make_loads
+from flex_robot_sim.dynamics.momentum import restore_momentum, set_total_momentum
 from flex_robot_sim.dynamics.monitors import make_watch, turn_limits
 from flex_robot_sim.formulations import Formulation
 from flex_robot_sim.formulations.driving import FormulationDynamics, advance_with_formulation
@@ -187,6 +188,12 @@ class SimulatedArm:
         """Set the pose (7,) of a free base, moved by its coordinates, which become zero."""
         self.work.base_pose[:] = pose
         call_with_tables(move_base_pose, self.arrays, self.state.q, self.work)
+
+    def keep_momentum(self, q: np.ndarray, qd: np.ndarray) -> None:
+        """Let a free base keep its momentum when the state changes to q and qd (n,), in place."""
+        momentum, arrays, work = np.zeros(9), self.arrays, self.work
+        call_with_tables(set_total_momentum, arrays, self.state.q, self.state.qd, momentum, work)
+        call_with_tables(restore_momentum, arrays, q, qd, momentum, work)
 
     def update_turn_limits(self) -> None:
         """Adapt the limits of slow rotation to the present payloads."""
