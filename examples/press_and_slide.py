@@ -1,0 +1,80 @@
+"""Press with 10 N and slide: the linear model of the flexible arm tells which gain is stable."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+import flex_robot_sim as frs
+
+FORCE, SPEED, STIFFNESS = 10.0, 0.05, 2e4  # [N], [m/s], of the contact [N/m]
+SERVO = {'stiffness': 3000.0, 'damping': 60.0}  # [N m/rad], [N m s/rad]
+START, TIME_STEP = np.array([-0.35, 1.3]), 1e-3  # [rad], [s]
+
+
+def make(friction, scale=1.0):
+    """Return an arm of two tubes, `scale` times as stiff, above a floor."""
+    material = frs.Material(E=7e10 * scale, G=2.6e10 * scale, density=2700)
+    tubes = {'material': material, 'damping_ratio': 0.01}
+    return (
+        frs.ArmBuilder('press')
+        .add_beam('upper', length=0.5, section=frs.Tube(0.03, 0.0015), **tubes)
+        .add_beam('fore', length=0.4, section=frs.Tube(0.02, 0.001), **tubes)
+        .add_rigid('tool', shape=frs.Sphere(0.02), mass=0.3)
+        .add_joint('shoulder', parent='base', child='upper', axis='y')
+        .add_joint('elbow', parent='upper', child='fore', axis='y')
+        .attach('tool', parent='fore')
+        .add_ground(height=-0.21, friction=friction)
+        .add_contact('tool', link='tool', shape=frs.Sphere(0.02), stiffness=STIFFNESS, damping=20)
+        .build()
+    )
+
+
+def tool_rows(arm, q):
+    """Rows (2, nv) of the Jacobian: x and z of the tool."""
+    return frs.jacobian(arm, q, 'tool', representation='hybrid')[[3, 5]]
+
+
+def simulate(damping, friction, duration):
+    """Press and slide with the admittance law z' = (F - 10 N) / damping; also the force."""
+    sim, target, force = frs.Simulation(make(friction)), START.copy(), []
+    sim.set_state(START)
+    for _ in range(round(duration / TIME_STEP)):
+        force.append(sim.contact('tool').force[2])
+        slide = SPEED if sim.time > 1.0 else 0.0
+        rates = np.array([slide, (force[-1] - FORCE) / damping])
+        target += TIME_STEP * np.linalg.solve(tool_rows(sim.arm, sim.q)[:, :2], rates)
+        sim.hold(target, **SERVO)
+        sim.step()
+    return sim, np.array(force)
+
+
+def growth(arm, q, damping):
+    """Largest real part of the eigenvalues of arm, servo and admittance law [1/s]."""
+    model = frs.linearise(arm, q, gains=(SERVO['stiffness'], SERVO['damping']))
+    J = tool_rows(arm, q)
+    by_target = model.B[:, 2:] @ np.linalg.solve(J[:, :2], [0.0, 1.0])
+    force = np.concatenate([-STIFFNESS * J[1], np.zeros(arm.nv)])
+    closed = np.block([[model.A, by_target[:, None]], [force / damping, np.zeros(1)]])
+    return np.linalg.eigvals(closed).real.max()
+
+
+def least_damping(arm, q):
+    """Least damping of a stable law, by bisection [N s/m]."""
+    low, high = 1.0, 1e5
+    while high > 1.001 * low:
+        middle = np.sqrt(low * high)
+        low, high = (middle, high) if growth(arm, q, middle) > 0.0 else (low, middle)
+    return high
+
+
+pressed = simulate(3000.0, 0.0, 1.0)[0].q
+least = least_damping(make(0.0), pressed)
+rigid = least_damping(make(0.0, scale=1e4), pressed * [1, 1, *np.zeros(len(pressed) - 2)])
+print(f'stable from {least:.0f} N s/m on; the rigid model has {rigid:.0f} N s/m')
+for share in (0.8, 2.0):
+    sim, force = simulate(share * least, 0.3, 3.0)
+    last = force[-1000:]
+    print(f'{share * least:.0f} N s/m: {last.mean():.2f} N, within {np.ptp(last) / 2:.3f} N')
+    plt.plot(np.arange(force.size) * TIME_STEP, force, label=f'{share * least:.0f} N s/m')
+plt.gca().set(xlabel='time [s]', ylabel='force on the floor [N]', ylim=(0, 40))
+plt.legend()
+plt.savefig('press_and_slide.png', dpi=120)

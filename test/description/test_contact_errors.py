@@ -1,0 +1,113 @@
+"""Mistakes about contacts are reported in one line with file, line and remedy."""
+
+import re
+
+import pytest
+from contact_arms import block, slider
+
+import flex_robot_sim as frs
+from flex_robot_sim.util.exceptions import DescriptionError, SettingError
+
+OBSTACLE = '<obstacle name="{}"><geometry><box size="1 1 1"/></geometry></obstacle>'
+
+
+@pytest.mark.parametrize(
+    ('text', 'message'),
+    [
+        (
+            slider('with="table"'),
+            'contact "tool" is with "table", which is no link. Correct the name, or add what is '
+            'missing.',
+        ),
+        (
+            slider(world=''),
+            'contact "tool" has nothing to touch. Add a <ground/> or an <obstacle> to '
+            '<flexibility>, or give with="link".',
+        ),
+        (
+            slider().replace('<sphere radius="0.1"/>', '<mesh filename="a.stl"/>'),
+            'the <collision> of link "ball" is a mesh, which has no contact. Replace it by '
+            'spheres, capsules, boxes or cylinders.',
+        ),
+        (
+            slider().replace('<sphere radius="0.1"/>', '<cylinder radius="0.1" length="0.1"/>'),
+            'the cylinder of link "ball" is shorter than its diameter, so that it is no capsule. '
+            'Replace it by a sphere or a box.',
+        ),
+        (
+            block(world='<ground/>' + ''.join(OBSTACLE.format(k) for k in range(4))),
+            'contact "box" brings the robot above 32 contact points, each counted with each '
+            'surface that it may touch. Give the links fewer shapes in <collision>, or leave out '
+            'obstacles.',
+        ),
+        (
+            slider('friction="-1"'),
+            'friction = -1 must be >= 0. Give friction: coefficient of Coulomb friction; absent: '
+            'that of the ground or the obstacle.',
+        ),
+        (
+            slider(world='<ground/><ground/>'),
+            'a second <ground>, after the one in line 4. Keep one of them.',
+        ),
+        (
+            slider(world=OBSTACLE.format('a') * 2),
+            '<flexibility> has two obstacles "a". Rename one of them.',
+        ),
+        (
+            slider()
+            .replace(
+                'type="prismatic"><parent link="base"/>', 'type="fixed"><parent link="base"/>'
+            )
+            .replace('type="prismatic"', 'type="fixed"'),
+            'the link "ball" of contact "tool" does not move relative to "world". Name a link '
+            'that a joint moves.',
+        ),
+    ],
+)
+def test_message(text, message):
+    with pytest.raises(DescriptionError, match=re.escape(f': {message}')) as caught:
+        frs.read_description(text)
+    assert '\n' not in str(caught.value)
+
+
+def test_contact_and_closed_loops_exclude_each_other():
+    text = slider().replace(
+        '<flexibility>',
+        '<constraint name="rod" type="distance" length="1"><parent link="base"/>'
+        '<child link="ball"/></constraint><flexibility>',
+    )
+    with pytest.raises(DescriptionError, match='needs a tree of joints, and the robot has the '):
+        frs.read_description(text)
+
+
+def test_formulations_refuse_contact():
+    arm = frs.load(slider())
+    with pytest.raises(
+        SettingError, match='the contacts of slider need the formulation recursion'
+    ):
+        frs.Simulation(arm, frs.SimulationSettings(formulation='wrench_dae'))
+    with pytest.raises(SettingError, match='no contact "elbow". Known: tool'):
+        frs.Simulation(arm).contact('elbow')
+
+
+def test_arm_from_code_has_the_contacts_of_its_urdf():
+    builder = frs.ArmBuilder('press').add_rigid('arm', mass=1.0, centre=(0.2, 0, 0))
+    builder.add_joint('hinge', parent='base', child='arm', axis='y')
+    builder.add_ground(height=-0.2, friction=0.5)
+    builder.add_obstacle('table', shape=frs.Capsule(0.1, 0.2), xyz=(0.5, 0, 0.3))
+    builder.add_contact('tool', link='arm', shape=frs.Capsule(0.02, 0.1), xyz=(0.4, 0, 0))
+    arrays = builder.build().arrays
+    assert arrays.contact_point[:, 2].tolist() == [0.05, 0.05, -0.05, -0.05]
+    assert arrays.contact_friction.tolist() == [0.5, 0.0, 0.5, 0.0]
+    # 40 Hz with the inertia 0.04 kg m2 about the hinge, at a lever of its height and 0.4 m
+    lever = 0.4**2 + 0.05**2
+    expected = 0.04 / lever * (2 * 3.141592653589793 * 40) ** 2
+    assert arrays.contact_stiffness == pytest.approx(expected)
+    for mistake, message in (
+        (lambda: builder.add_ground(), 'the arm has a ground'),
+        (lambda: builder.add_contact('tool', link='arm'), '"tool" is in use'),
+        (lambda: builder.add_contact('b', link='amr'), 'Did you mean "arm"?'),
+        (lambda: builder.add_obstacle('b', shape=3), 'must be a Box'),
+    ):
+        with pytest.raises(SettingError, match=re.escape(message)):
+            mistake()
