@@ -36,6 +36,7 @@ CHAPTERS = {
         'casting',
         'calculix',
         'closed_loops',
+        'contact',
         'identification_reference',
         'strain_gauges',
         'ros',

@@ -147,6 +147,14 @@ def test_arm_from_code(output):
 
 
 @pytest.mark.long
+def test_press_and_slide(output):
+    [[flexible, rigid], [fast, _, hammers], [slow, force, steady]] = output('press_and_slide')
+    assert rigid < fast < flexible < slow  # the linear model says which one is stable
+    assert hammers > 10.0 and steady < 0.01
+    assert force == pytest.approx(10.0, rel=0.01)
+
+
+@pytest.mark.long
 def test_spin_up(output):
     [[lag, end], [away]] = output('spin_up')
     # Kane, Ryan and Banerjee (1987) show half a metre for this beam, and a linear model that
