@@ -39,7 +39,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar='PATHS',
         default='',
         help='parameters to fit, separated by commas: forearm.EIz, *.damping, delay, or groups: '
-        'stiffness, damping, friction, hysteresis, creep, mass, sensors; of the bench: '
+        'stiffness, damping, friction, hysteresis, backlash, kinematic_error, creep, mass, '
+        'sensors; of the bench: '
         'gains, crosstalk, rate_sign, gravity, cable, torque_constants (default: those that '
         'logs usually determine)',
     )

@@ -40,9 +40,27 @@ GROUPS = (
 DRIVE_QUANTITIES = 'cable_torque', 'cable_stiffness', 'torque_constant'
 DRIVE_GROUPS = 'cable', 'torque_constants'  # that need efforts
 # of parameters that start at zero
-GROUP_SCALES = {'friction': 1.0, 'damping': 0.01, 'hysteresis': 0.01, 'creep': 0.01, 'mass': 0.1}
+GROUP_SCALES = {
+    'friction': 1.0,
+    'damping': 0.01,
+    'hysteresis': 0.01,
+    'backlash': 1e-3,
+    'kinematic_error': 1e-4,
+    'creep': 0.01,
+    'mass': 0.1,
+}
 # of the robot
-FITTED_GROUPS = ('stiffness', 'damping', 'friction', 'hysteresis', 'creep', 'mass', 'geometry')
+FITTED_GROUPS = (
+    'stiffness',
+    'damping',
+    'friction',
+    'hysteresis',
+    'backlash',
+    'kinematic_error',
+    'creep',
+    'mass',
+    'geometry',
+)
 FRICTION_SCALE_RATIO = 0.02  # scale of friction, relative to the largest effort
 
 

@@ -14,6 +14,8 @@ PRIOR_FACTORS = {
     'damping': 3.0,
     'friction': 2.0,
     'hysteresis': 3.0,
+    'backlash': 3.0,
+    'kinematic_error': 3.0,
     'creep': 3.0,
     'mass': 1.1,
     'gain': 1.1,

@@ -132,6 +132,8 @@ HINTS = {
     'damping': 'let the vibration decay at rest, for ten periods and more',
     'friction': 'move slowly at several speeds, and turn back often',
     'hysteresis': 'move slowly back and forth with small and large amplitudes, and log efforts',
+    'backlash': 'turn the load back and forth through the backlash, and log the link side, too',
+    'kinematic_error': 'move slowly through several turns of the motor, and log the link side',
     'mass': 'move with two known payloads, or hold still in several poses if gravity acts',
     'delay': 'move faster: a sweep up to the first frequencies',
     'gain': 'give one of the stiffnesses, or bend the link by a known weight',

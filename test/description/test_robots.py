@@ -27,6 +27,7 @@ NAMES = [
     'element_sum_arm_2',
     'ella',
     'four_bar',
+    'harmonic_drive',
     'palletiser',
     'printed_arm',
     'rcm',
@@ -54,7 +55,7 @@ def read_numbers(name, link, element):
     return None if found is None else {k: float(value) for k, value in found.attrib.items()}
 
 
-def test_there_are_nineteen_robots():
+def test_there_are_twenty_robots():
     assert sorted(path.stem for path in FOLDER.glob('*.urdf')) == NAMES
 
 

@@ -268,3 +268,29 @@ def test_branches(output):
 def test_time_optimal_move(output):
     [[end, vibration], [same_end, left]] = output('time_optimal_move')
     assert same_end == end and left < 0.05 * vibration
+
+
+def test_harmonic_drive(output):
+    """The loop is that of the stiffnesses and the slipping springs of harmonic_drive.urdf."""
+    stiffness, springs = np.array([3.1e4, 5e4, 5.7e4]), ((1e4, 1.0), (5e3, 1.5), (2.5e3, 2.0))
+    knots = np.cumsum([0.0, 14 / 3.1e4, 34 / 5e4])
+
+    def spring(x):
+        pieces = np.diff([*np.minimum(abs(x), knots), abs(x)])
+        return np.sign(x) * pieces @ stiffness
+
+    # on the way back from the rated torque, a spring has slipped after twice its deflection
+    grid = np.linspace(-2e-3, 2e-3, 400_001)
+    rising = np.array([sum(min(k * x, f) for k, f in springs) for x in grid[200_000:]])
+    virgin = np.array([spring(x) for x in grid[200_000:]]) + rising
+    largest = np.interp(67.0, virgin, grid[200_000:])
+    zero = next(
+        x
+        for x in grid[200_000:]
+        if spring(x) + sum(max(f - k * (largest - x), -f) for k, f in springs) > 0.0
+    )
+    area = sum(4 * f * (largest - f / k) for k, f in springs)
+    ((twist,), (width, found_area)) = output('harmonic_drive')
+    assert twist == pytest.approx(1e3 * largest, rel=2e-3)
+    assert width == pytest.approx(2e3 * zero, rel=2e-2)
+    assert found_area == pytest.approx(area, rel=2e-3)
