@@ -71,9 +71,10 @@ def make(name: str, arm: ArmModel, **options: Any) -> Formulation:
     for link in arm.segments:
         beam = arm.description.beam(link)
         if beam.axis is not None:
+            kind = 'spatial beam' if beam.reduced is None else 'reduced link'
             raise SettingError(
                 f'formulation {name!r} has straight beams without twist, and link "{link}" is a '
-                'spatial beam: use Simulation'
+                f'{kind}: use Simulation'
             )
         if has_spatial_bodies(arm, link):
             raise SettingError(

@@ -5,6 +5,7 @@ import pytest
 from reduced_bar import MASS, TOOL_MASS, reduced_bar, write_bar
 
 import flex_robot_sim as frs
+from flex_robot_sim.formulations import make
 from flex_robot_sim.reduction.reduced_file import write_reduced
 
 
@@ -40,6 +41,15 @@ def test_a_reduced_link_from_code_is_that_of_its_urdf(file, tmp_path):
     assert frs.mass_matrix(built, q) == pytest.approx(frs.mass_matrix(by_hand, q), rel=1e-9)
     assert frs.curvatures(built, q) == pytest.approx(frs.curvatures(by_hand, q), rel=1e-6)
     assert built.description.links[1].inertial.mass == pytest.approx(MASS, rel=1e-9)
+
+
+def test_a_formulation_of_straight_beams_refuses_a_reduced_link_by_its_name(file):
+    with pytest.raises(frs.SettingError) as caught:
+        make('stiffened', builder_of(file).build())
+    assert str(caught.value) == (
+        'formulation \'stiffened\' has straight beams without twist, and link "arm" is a reduced '
+        'link: use Simulation'
+    )
 
 
 def test_arms_with_a_prefix_share_a_file(file):
