@@ -337,6 +337,22 @@ def robust_deviations(rows: np.ndarray) -> np.ndarray:
     return np.where(deviation > 0, deviation, rows.std(axis=0))
 
 
+def _reason_of_loss(problem, z):
+    """Why a Problem has no residuals at z."""
+    try:
+        motions = problem.motions(z)
+    except FlexRobotSimError as error:
+        return str(error).rstrip('.')
+    for sequence, motion in zip(problem.sequences, motions):
+        if motion.reached < len(sequence.time):
+            seconds = sequence.time[motion.reached] - sequence.time[0]
+            return (
+                f'its state is lost after {seconds:.3g} s, where links bend beyond the theory '
+                'or the log is too violent'
+            )
+    return 'its state is lost on the way'
+
+
 def solve(
     problem: Problem,
     z: np.ndarray,
@@ -379,9 +395,9 @@ def solve(
         z = np.clip(z, low + BOUND_MARGIN, high - BOUND_MARGIN)
         if not np.isfinite(residual(z)).all():
             raise UsageError(
-                f'{problem.sequences[0].name}: the arm as described cannot follow '
-                'this log: its state is lost on the way. Check its masses and '
-                'stiffnesses, units of the log, and --time-step.'
+                f'{problem.sequences[0].name}: the arm as described cannot follow this log: '
+                f'{_reason_of_loss(problem, z)}. Check its masses and stiffnesses, units of the '
+                'log, and --time-step.'
             )
         result = least_squares(
             residual,

@@ -154,11 +154,13 @@ def _paths_of_group(group, arm, data, candidates):
             continue
         link = next((link for link in description.links if link.name == name and link.beam), None)
         if link is not None and group == 'stiffness':
-            # a section of one material has one stiffness factor
-            has_single_factor = link.beam.size is not None
+            # a section of one material has one stiffness factor; a spatial beam and a reduced link
+            # have no other one
+            separate = {f'{name}.{one}' for one in ('EIy', 'EIz', 'EA')}
+            has_single_factor = link.beam.size is not None or separate.isdisjoint(candidates)
             if (
-                quantity in ('EIy', 'EIz', 'EA')
-                and has_single_factor
+                has_single_factor
+                and path in separate
                 or (quantity == 'stiffness' and not has_single_factor)
             ):
                 continue
