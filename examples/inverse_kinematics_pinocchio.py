@@ -1,4 +1,4 @@
-"""The program inverse_kinematics.py with Pinocchio, where links and gears are rigid."""
+"""Inverse kinematics with Pinocchio, where links and gears are rigid: damped least squares."""
 
 import matplotlib.pyplot as plt
 import numpy as np

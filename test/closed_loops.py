@@ -8,8 +8,10 @@ from scipy.spatial.transform import Rotation
 import flex_robot_sim as frs
 from flex_robot_sim.util.share import shipped_robots
 
-TREES = [name for name in shipped_robots() if not frs.read_description(name).constraints]
-LOOPS = [name for name in shipped_robots() if name not in TREES]
+ROBOTS = {name: frs.read_description(name) for name in shipped_robots()}
+LOOPS = [name for name, robot in ROBOTS.items() if robot.constraints]
+MOVED = [name for name, robot in ROBOTS.items() if robot.base_motion]
+TREES = [name for name in ROBOTS if name not in (*LOOPS, *MOVED)]
 ONE_LOOP = ('revolute', 'spherical', 'universal', 'prismatic', 'distance')
 
 

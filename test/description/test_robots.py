@@ -32,6 +32,7 @@ NAMES = [
     'printed_arm',
     'rcm',
     'rig',
+    'ship_boom',
     'single_link',
     'slide_four_bar',
     'spin_up_8m',

@@ -177,6 +177,27 @@ def test_states_with_a_moved_base_continue_bit_for_bit(tmp_path):
         frs.Batch(arm, 2)
 
 
+def test_a_boom_on_a_slowly_rolling_ship_bends_as_under_the_tilted_weight():
+    hold, arm = np.array([0.5, 0.6]), frs.load('ship_boom')
+    sim = frs.Simulation(arm, frs.SimulationSettings(time_step=5e-3))
+    rest = frs.equilibrium(arm, hold)
+    sim.set_state(rest.q)
+    sim.effort = rest.effort
+    sim.hold(hold, 1e6, 1e5)
+    table = arm.description.base_motion
+    slow = SampledBaseMotion(10.0 * table.times, table.poses)  # inertia is a hundredth
+    sim.move_base((slow.times + sim.time, slow.poses))
+    sim.advance_to(100.0)
+    R = Rotation.from_quat(sim.base_pose[3:])
+    assert R.magnitude() > 0.05 and not sim.reports
+    tilted = frs.load('ship_boom', gravity=R.inv().apply([0.0, 0.0, -9.81]))
+    expected = frs.equilibrium(tilted, sim.motor_position).q
+    upright = frs.equilibrium(arm, sim.motor_position).q
+    bent, tip = sim.q[arm.elastic_q], expected[arm.elastic_q]
+    assert abs(tip - upright[arm.elastic_q]).max() > 1e-4
+    np.testing.assert_allclose(bent, tip, rtol=0, atol=0.02 * abs(tip).max())
+
+
 def test_a_motion_that_ends_moving_or_jumps_is_reported_once():
     sim = frs.Simulation(frs.load('single_link'))
     sim.move_base(([0.0, 0.05], [[0, 0, 0, 0, 0, 0, 1], [0.1, 0, 0, 0, 0, 0, 1]]))

@@ -11,6 +11,7 @@ import pytest
 from closed_loops import TREES
 from node_processes import PATIENCE
 from project_files import ROOT
+from public_robots import INSTALL, ROBOTS
 
 from flex_robot_sim import read_description
 from flex_robot_sim.model.assembly import GRAVITY, build_arm
@@ -284,6 +285,18 @@ def test_links(benchmark, name):
     # machines differ in speed
     assert [words for words in missed if not words.startswith('step of')] == []
     lines_of(module, found)
+
+
+def test_reach(benchmark):
+    if ROBOTS is None:
+        pytest.skip(f'no example-robot-data: {INSTALL}')
+    module = benchmark('reach')
+    arms = importlib.import_module('benchmarks.reach.public_arms')
+    few = [arms.ARMS[k] for k in (4, 12)]
+    found = {one.words: {**one._asdict(), 'holds': one.holds} for one in arms.rows(True, few)}
+    missed = [words for words, row in found.items() if not row['holds']]
+    assert [words for words in missed if 'time' not in words] == []  # machines differ in speed
+    lines_of(module, {'reach': found})
 
 
 def test_tip_estimate(benchmark):

@@ -234,6 +234,13 @@ def test_gradient(output):
     assert cost == pytest.approx(12 * inertia**2 * 0.8**2 / 0.8**3, rel=0.05)
 
 
+def test_ship_boom(output):
+    (roll, sideways), (balance, work) = output('ship_boom')
+    # the motion in the URDF: two sines of 0.12 and 0.04 rad
+    assert 0.12 < np.radians(roll) < 0.165 and 5.0 < sideways < 50.0
+    assert abs(balance) < 1e-5 and abs(work) < 1.0  # its base ends where it started
+
+
 def test_inverse_kinematics(output):
     [[error, _, sag]] = output('inverse_kinematics')
     assert error < 1e-6 and 5.0 < sag < 30.0
