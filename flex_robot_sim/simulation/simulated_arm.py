@@ -62,7 +62,7 @@ INPUT_FIELDS = (
 )
 SAVED_FIELDS = {  # of each table: what the next step depends on
     'state': ('q', 'qd', 'qdd', 'effort', 'flow'),
-    'work': (*STEP_HISTORY_FIELDS, *INPUT_FIELDS, 'applied', 'prescribed_effort'),
+    'work': (*STEP_HISTORY_FIELDS, *INPUT_FIELDS, 'applied', 'prescribed_effort', 'base_moves'),
     'arrays': ('inertia', 'stop_damping'),  # they change with payloads and servos
     'watch': ('turn', 'bent', 'turned', 'loaded', 'hard', 'coarse', 'enough', 'singular'),
 }
