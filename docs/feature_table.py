@@ -51,6 +51,25 @@ def _tree(beam=None, joint=None, gear=None):
     return builder.add_gear('wrist', **gear) if gear else builder
 
 
+def _sliding():
+    """Return an arm whose beam slides out of a guide on a rigid link, with a rigid tool."""
+    builder = frs.ArmBuilder('tree').add_rigid('column', mass=1.0, inertia=(0.01, 0.01, 0.01))
+    builder.add_beam('arm', length=0.4, material='steel', section=SECTION)
+    builder.add_rigid('tool', mass=0.2, centre=(0.1, 0, 0), inertia=(1e-3, 1e-3, 1e-3))
+    builder.add_joint('shoulder', parent='base', child='column', axis='y')
+    builder.add_joint(
+        'wrist',
+        parent='column',
+        child='arm',
+        type='prismatic',
+        axis='x',
+        lower=-0.05,
+        upper=0.1,
+        mouth=0.2,
+    )
+    return builder.attach('tool', parent='arm')
+
+
 def _loop(kind, **options):
     """Return the four-bar with a rigid coupler, closed by one constraint."""
     builder = frs.ArmBuilder('loop')
@@ -125,6 +144,7 @@ KINDS: dict[str, Callable[[], frs.ArmBuilder]] = {
     'beam, finite elements': lambda: _tree({'elements': 2}),
     'spatial beam': lambda: _tree({'axis': [(0, 0, 0), (0.4, 0, 0)]}),
     'reduced link': _reduced,
+    'sliding link': _sliding,
     'prismatic joint': lambda: _tree(
         joint={'type': 'prismatic', 'axis': 'y', 'lower': -1, 'upper': 1}
     ),

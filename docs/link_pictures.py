@@ -12,6 +12,11 @@ from loop_pictures import draw
 # positions of the joints, and azimuth and elevation of the view [deg]
 VIEWS = {
     'tapered_boom': ({'slew': 0.3, 'luff': 0.5}, -65, 12),
+    'telescopic_boom': (
+        {'slew': 0.3, 'luff': 0.6, 'extend_middle': 1.8, 'extend_inner': 1.5},
+        -65,
+        12,
+    ),
     'curved_arm': ({'slew': 0.3, 'lift': 0.1}, -75, 12),
     'printed_arm': ({'waist': 0.3, 'shoulder': 0.6, 'elbow': -0.9}, -65, 16),
 }

@@ -128,10 +128,15 @@ def _cylinder(radius, end):
     """Polygons of a cylinder along z, from -end to end."""
     angles = np.linspace(0.0, 2 * np.pi, SIDES + 1)
     ring = radius * np.array([np.cos(angles), np.sin(angles)]).T
-    low, high = (np.column_stack([ring, np.full(SIDES + 1, z)]) for z in (-end, end))
-    yield from (low, high)
-    for k in range(SIDES):
-        yield np.array([low[k], low[k + 1], high[k + 1], high[k]])
+    # matplotlib draws short pieces in the right order, also of tubes in a tube
+    pieces = max(round(2 * end / radius), 1)
+    rings = [
+        np.column_stack([ring, np.full(SIDES + 1, z)]) for z in np.linspace(-end, end, pieces + 1)
+    ]
+    yield from (rings[0], rings[-1])
+    for low, high in zip(rings, rings[1:]):
+        for k in range(SIDES):
+            yield np.array([low[k], low[k + 1], high[k + 1], high[k]])
 
 
 def _lit(polygon, colour):

@@ -11,6 +11,7 @@ from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.model.arguments import checked_states
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.body_kinds import has_spatial_bodies
+from flex_robot_sim.model.body_kinds import LENGTH, OFFSET, SLIDING
 from flex_robot_sim.spatial.exponential import set_rotation, set_rotation_vector
 from flex_robot_sim.util.exceptions import SettingError
 
@@ -68,18 +69,29 @@ def _tips(arm, link, q, has_turn):
     p, length, beams = np.zeros((len(q), 3)), 0.0, arm.beams_of(link)
     for number, (beam, columns) in enumerate(beams, 1):
         e, end = q[:, columns], beam.at_end
-        tip = e @ end.shape.T
+        tip, stretch = e @ end.shape.T, free_length_ratio(arm, link, q)
         if arm.coupling == 'shortening':
-            tip[:, 0] -= 0.5 * ((e @ end.shortening) * e).sum(axis=1)
+            tip[:, 0] -= 0.5 * stretch * ((e @ end.shortening) * e).sum(axis=1)
         if arm.coupling == 'shortening' and beam.is_segment:
             slopes = np.array([e[:, part] @ end.setback[:, part].T for part in beam.bending])
             tip[:, 1:] -= (slopes * (slopes**2).sum(axis=0)).sum(axis=2).T
         p = p + (R @ (tip + [beam.length, 0.0, 0.0])[..., None])[..., 0]
         length += beam.length
         if has_turn or number < len(beams):
-            _set_rotations(np.ascontiguousarray(e @ end.turn.T), rotations)
+            turn = e @ end.turn.T
+            turn[:, 1:] *= np.reshape(stretch, (-1, 1))
+            _set_rotations(np.ascontiguousarray(turn), rotations)
             R = R @ rotations
     return p - [length, 0.0, 0.0], R
+
+
+def free_length_ratio(arm: ArmModel, link: str, q: np.ndarray) -> np.ndarray | float:
+    """Length of a sliding link over its free length at states (k, n), (k,); 1 of other links."""
+    body = arm.segments[link][0]
+    if arm.arrays.kind[body] != SLIDING:
+        return 1.0
+    data = arm.arrays.slide_data[body]
+    return np.asarray(data[LENGTH] / (q[..., arm.arrays.slide[body]] + data[OFFSET]))
 
 
 def _spatial_tips(arm, link, q):

@@ -129,8 +129,8 @@ def jacobian(
     with _workspace(arm, work) as scratch:
         frame, section = _placement(arm, q, None, link, station, scratch)
         if section is not None:
-            K = section.K[0, :, : arm.arrays.modes[frame.body]]
-            columns[arm.elastic_coordinates(frame.body)] = (_to_frame(frame) @ K).T
+            own = _own(arm, frame.body)
+            columns[own] = (_to_frame(frame) @ section.K[0, :, : len(own)]).T
         if not scratch.call(set_jacobian, arm.arrays, *frame, q, number, columns, scratch.work):
             checked_coordinates(arm, q=q)
     return columns.T
@@ -214,11 +214,16 @@ def twist_rate(
         relative = _AT_REST
         if section is not None:
             relative = section.Ve[0]
-            K = section.K[0, :, : arrays.modes[frame.body]]
-            rate += K @ a[arm.elastic_coordinates(frame.body)] + section.beta[0]  # (T13)
+            own = _own(arm, frame.body)
+            rate += section.K[0, :, : len(own)] @ a[own] + section.beta[0]  # (T13)
         scratch.call(_set_twist, arrays, *frame, q, v, relative, BODY, V, workspace)
         scratch.call(_set_pose, arrays, *frame, q, T, workspace)
     return convert_rate(_to_frame(frame) @ rate, V, T, 'body', representation)
+
+
+def _own(arm, body):
+    """Indices of the coordinates of an elastic body."""
+    return arm.arrays.own[body, : arm.arrays.block[body]]
 
 
 _AT_REST = np.zeros(6)  # twist of a link relative to its body
@@ -275,6 +280,8 @@ def section_row(arm: ArmModel, link: str, station: float | str) -> tuple[int, di
         body, s = arm.tips[link]
         return body, {name: getattr(arm.arrays, name)[s] for name in STATION_ROW}
     bodies = arm.segments[link]
+    if arm.description.beam(link).guide:
+        raise SettingError(f'link "{link}" slides: its only station is "tip"')
     if arm.description.beam(link).reduced is not None:
         raise SettingError(f'link "{link}" is a reduced link: its only station is "tip"')
     segment_length = arm.beams[bodies[0]].length
@@ -407,10 +414,10 @@ def set_columns(arm, body, R, p, work, columns):
         for r in range(3):
             set_copy(work.child_R[r], R[r])
         if station >= 0:
-            for k in range(arm.modes[parent]):
+            for k in range(arm.block[parent]):
                 for r in range(6):
                     work.parent_motion[r] = work.K[station, r, k]
-                set_in_child(R, p, work.parent_motion, columns[arm.first[parent] + k])
+                set_in_child(R, p, work.parent_motion, columns[arm.own[parent, k]])
         i = parent
 
 

@@ -29,6 +29,7 @@ from flex_robot_sim.description.mimic import (
 )
 from flex_robot_sim.description.multi_dof_joint import split_joints
 from flex_robot_sim.description.robot import RobotDescription
+from flex_robot_sim.description.sliding_link import refuse_loops_of_sliding_links
 from flex_robot_sim.description.tree import order
 from flex_robot_sim.description.urdf import read_robot
 from flex_robot_sim.description.values import closest
@@ -160,6 +161,7 @@ def _read(document, is_rigid=False):
     refuse_loops_of_free_base(document, ordered_joints, [*constraints.values()])
     check_contacts(document, contacts, links, ordered_joints, constraints.values())
     base_motion = read_base_motion(document, flexibility, ordered_joints)
+    refuse_loops_of_sliding_links(document, ordered_links, ordered_joints, constraints.values())
     warn_of_foreign_loops(document)
     check_bodies(document, ordered_links, ordered_joints, flexibility is not None)
     return RobotDescription(

@@ -18,6 +18,7 @@ from flex_robot_sim.description.plausibility import warn_implausible_beam
 from flex_robot_sim.description.reduced_element import check_reduced_station
 from flex_robot_sim.description.screw_joint import screw_pitch
 from flex_robot_sim.description.sensor_elements import STATION_TOLERANCE, read_encoder, read_imus
+from flex_robot_sim.description.sliding_link import check_sliding_links, with_guide
 from flex_robot_sim.description.values import read_attributes, read_children, unknown_name
 from flex_robot_sim.description.words import FLEXIBILITY
 
@@ -60,6 +61,7 @@ def add_flexibility(
             seen.add(name)
             for one in names:
                 items[one] = add(document, child, values, items[one], items)
+    check_sliding_links(document, element, links, joints)
     _check_size(document, element, links)
     for joint in joints.values():
         if joint.parent in links:
@@ -106,10 +108,15 @@ def _add_link_parts(document, element, values, link, links):
     children = read_children(document, element, FLEXIBILITY['link'].children)
     imus = children.pop('imu')
     if values['end'] is not None:
-        link = replace(link, beam=read_beam(document, element, values, link))
+        beam = read_beam(document, element, values, link)
+        link = replace(link, beam=with_guide(document, element, values, beam))
         if link.beam is not None:
             warn_implausible_beam(document, link)
-    elif not imus or any(children.values()) or {'y_axis', 'twist_coupling'} & {*element.attrib}:
+    elif (
+        not imus
+        or any(children.values())
+        or {'y_axis', 'twist_coupling', 'guide'} & {*element.attrib}
+    ):
         raise document.error(
             element, '<link> has no end', 'Give end [m]: far end of the beam, in the link frame'
         )

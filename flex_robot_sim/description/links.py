@@ -58,6 +58,8 @@ class ElasticBeam:
     twist: tuple[tuple[float, float], ...] = ()  # share of the length, and pretwist there [rad]
     reduced: ReducedBeam | None = None  # of a reduced link, whose stations have numbers
     twist_coupling: bool = False  # whether bending of a straight beam couples with twist
+    guide: str = ''  # joint by which the link slides out of its guide; '': it does not slide
+    mouth: float = 0.0  # of the guide, from the frame of this joint along its axis    [m]
 
     def count(self, direction: str) -> int:
         """Number of elastic coordinates of a segment in one direction."""

@@ -69,6 +69,8 @@ def renamed(element: Element, prefix: str) -> Element:
     """Return a copy of an element, with a prefix to its name and those that it refers to."""
     copied = deepcopy(element)
     copied.set('name', f'{prefix}{element.attrib["name"]}')
+    if 'guide' in copied.attrib:
+        copied.set('guide', f'{prefix}{copied.attrib["guide"]}')
     for tag in ('parent', 'child'):
         for link in copied.findall(tag):
             link.set('link', f'{prefix}{link.attrib["link"]}')

@@ -161,6 +161,16 @@ FLEXIBILITY = {
                 'y axis of the cross-section in the link frame; its component along '
                 'the beam is ignored',
             ),
+            'guide': Attribute(
+                'name',
+                '',
+                None,
+                'prismatic joint by which the link slides out of a guide. Only the part beyond '
+                'the `mouth` bends',
+            ),
+            'mouth': positive(
+                'm', None, 'of the guide: distance from the frame of the joint along its axis'
+            ),
             'twist_coupling': Attribute(
                 'choice',
                 '',

@@ -19,6 +19,7 @@ from flex_robot_sim.display.drawn_sections import drawn_sections
 from flex_robot_sim.display.posture import Posture
 from flex_robot_sim.elastic import SETBACK_POINTS
 from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.model.body_kinds import LENGTH, OFFSET, SLIDING
 from flex_robot_sim.spatial.turns import quaternions
 from flex_robot_sim.util.exceptions import SettingError
 
@@ -107,6 +108,11 @@ class BendingShape:
     def _prepare(self, arm, nodes, middles, sections, full_scale):
         self._node_body, self._body = np.array(nodes.body, int), np.array(middles.body, int)
         self._node_e = nodes.coordinates()
+        arrays = arm.arrays
+        self._slides = [
+            (i, arrays.slide[i], arrays.slide_data[i, OFFSET], arrays.slide_data[i, LENGTH])
+            for i in np.flatnonzero(arrays.kind == SLIDING)
+        ]
         self._is_spatial = any(arm.beams[body].is_spatial for body in nodes.body)
         self._node_home = nodes.homes()
         self._shape = nodes.maps(lambda beam, x: beam.shape(x), 3)
@@ -153,17 +159,21 @@ class BendingShape:
             vectors, turns = np.zeros((0, 3)), np.zeros((0, 4))
             return BentLinks(vectors, vectors, turns, vectors, turns, np.zeros(0))
         q = np.append(q, 0.0)  # padding for rows with fewer coordinates
-        base_R, base_p = self._bodies(in_links)
-        axis = self._axis(q, base_R, base_p)
+        base_R, base_p = self._bodies(q, in_links)
+        stretch = self._stretch(q)
+        axis = self._axis(q, base_R, base_p, stretch[self._node_body])
+        stretch = stretch[self._body, None]
         first, R = self._first, base_R[self._body]
         if self._is_spatial:
             R = R @ self._section_R
         chord = axis[first + 1] - axis[first]
         length = np.sqrt(np.einsum('ka,ka->k', chord, chord))
         e, x = q[self._e], chord / length[:, None]
-        frame = _frames(x, R, np.einsum('kan,kn->ka', self._turn, e))
+        turn = np.einsum('kan,kn->ka', self._turn, e)
+        turn[:, 1:] *= stretch
+        frame = _frames(x, R, turn)
         before, behind = self._mitres(frame, length)
-        load = self._load(np.einsum('kan,kn->ka', self._curvature, e))
+        load = self._load(stretch**2 * np.einsum('kan,kn->ka', self._curvature, e))
         along = np.where(self._round, 2, 0)
         scale = np.empty((len(length), 3))
         scale[:, 1:] = self._size
@@ -176,21 +186,38 @@ class BendingShape:
         position = axis[first] + chord / 2 + x * ((behind - before) / 2)[:, None]
         return BentLinks(axis, position, quaternions(frame), scale, rgba, load)
 
-    def _bodies(self, in_links):
+    def _hidden(self, q):
+        """Length of each body in its guide, (bodies,) [m]."""
+        hidden = np.zeros(len(self._root))
+        for body, joint, offset, length in self._slides:
+            hidden[body] = length - offset - q[joint]
+        return hidden
+
+    def _stretch(self, q):
+        """Length of each body over its free length, (bodies,)."""
+        ratio = np.ones(len(self._root))
+        for body, joint, offset, length in self._slides:
+            ratio[body] = length / (offset + q[joint])
+        return ratio
+
+    def _bodies(self, q, in_links):
         """Rotations and origins of all bodies in the base, or in the frame of their link."""
         R, p = self.posture.base_R, self.posture.base_p
         if not in_links:
             return R, p
         to_link = self._axes @ R[self._root].transpose(0, 2, 1)
-        return to_link @ R, np.einsum('kab,kb->ka', to_link, p - p[self._root])
+        offset = np.einsum('kab,kb->ka', to_link, p - p[self._root])
+        # the frame of a sliding link is at its rear end, in its guide
+        return to_link @ R, offset + self._axes[:, :, 0] * self._hidden(q)[:, None]
 
-    def _axis(self, q, base_R, base_p):
+    def _axis(self, q, base_R, base_p, stretch):
         """Nodes (nodes, 3) of the deflected axes, in the frame of `base_R` and `base_p` [m]."""
         e = q[self._node_e]
         local = np.einsum('kan,kn->ka', self._shape, e)
-        local += self._node_home
+        local += self._node_home / stretch[:, None] if self._slides else self._node_home
         if self._shortens:
-            local[:, 0] -= 0.5 * np.einsum('kn,kn->k', e, np.einsum('knm,km->kn', self._H, e))
+            H_e = np.einsum('knm,km->kn', self._H, e)
+            local[:, 0] -= 0.5 * stretch * np.einsum('kn,kn->k', e, H_e)
             slopes = np.einsum('kgan,kn->kga', self._setback, e)
             local[:, 1:] -= np.einsum('kga,kgb,kgb->ka', slopes, slopes, slopes)
             if self._is_spatial:

@@ -7,6 +7,7 @@ from flex_robot_sim.display.places import places
 from flex_robot_sim.display.posture import Posture
 from flex_robot_sim.display.split_screws import travel_names
 from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.model.body_kinds import LENGTH, OFFSET, SLIDING
 
 
 class DisplayJoints:
@@ -54,6 +55,10 @@ class DisplayJoints:
         self._home_R = np.array([R for R, _ in poses]).reshape(-1, 3, 3)
         self._home_p = np.array([p for _, p in poses]).reshape(-1, 3)
         # places beyond the first segment are transformed to its frame
+        # the frame of a sliding link is at its rear end, that of its body at the mouth
+        data = [_hidden_length(arm, place.body) for place in frames]
+        self._hidden, self._slides = np.array(data).reshape(-1, 3)[:, :2].T
+        self._slide_q = np.array([joint for _, _, joint in data], int)
         self._later = np.array(
             [k for k, place in enumerate(frames) if place.body != arm.segments[place.link][0]], int
         )
@@ -72,6 +77,7 @@ class DisplayJoints:
             positions[self._base_rows] = base_joint_positions(turn, move)
         if self._station.size:
             R, p = self._stations()
+            p[:, 0] += self._hidden + self._slides * q[self._slide_q]
             virtual = positions[-6 * self._station.size :].reshape(-1, 6)
             virtual[:, :3] = p - self._home_p
             R = R @ self._home_R.transpose(0, 2, 1)
@@ -93,6 +99,15 @@ class DisplayJoints:
             p[k] = (to_root @ offset[..., None])[..., 0]
             R[k] = to_root @ body_R @ R[k]
         return R, p
+
+
+def _hidden_length(arm, body):
+    """Length of a sliding link in its guide [m], its slope with a joint, and this joint."""
+    arrays = arm.arrays
+    if arrays.kind[body] != SLIDING:
+        return 0.0, 0.0, 0
+    data = arrays.slide_data[body]
+    return data[LENGTH] - data[OFFSET], -1.0, int(arrays.slide[body])
 
 
 def _undeformed(arm, place):

@@ -5,8 +5,9 @@ Equation numbers are those of docs/theory.md; the points are the Gauss stations 
 """
 
 from flex_robot_sim.dynamics.elastic_inertia import add_elastic_body, add_elastic_force
+from flex_robot_sim.dynamics.sliding_body import add_sliding_body, add_sliding_force
 from flex_robot_sim.jit.compiled import compiled
-from flex_robot_sim.model.body_kinds import COMMON_BEAM, COMMON_SHAPES, ELASTIC
+from flex_robot_sim.model.body_kinds import COMMON_BEAM, COMMON_SHAPES, ELASTIC, SLIDING
 
 
 @compiled
@@ -27,6 +28,8 @@ def add_beam(arm, i, q, qd, work):
         )
     elif arm.kind[i] == ELASTIC:
         add_elastic_body(arm, i, q, qd, work)
+    elif arm.kind[i] == SLIDING:
+        add_sliding_body(arm, i, q, qd, work)
     else:
         count = arm.count[i]
         add_beam_of(arm, i, count[0], count[1], count[2], count[3], arm.reach[i], q, qd, work)
@@ -198,6 +201,8 @@ def add_beam_force(arm, i, q, qd, qdd, work, force):
         )
     elif arm.kind[i] == ELASTIC:
         add_elastic_force(arm, i, q, qd, qdd, work, force)
+    elif arm.kind[i] == SLIDING:
+        add_sliding_force(arm, i, q, qd, qdd, work, force)
     else:
         count = arm.count[i]
         add_beam_force_of(

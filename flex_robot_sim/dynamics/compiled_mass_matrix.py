@@ -25,14 +25,18 @@ def set_mass_matrix(arm, q, work, M):
     """
     set_bodies(arm, q, q, work)  # the inertia is the same for any rates
     for i in range(arm.parent.size - 1, -1, -1):
-        parent, station, j, first = arm.parent[i], arm.station[i], arm.joint[i], arm.first[i]
+        parent, station, j, own = arm.parent[i], arm.station[i], arm.joint[i], arm.own[i]
         # elastic coordinates of the body
-        for k in range(arm.modes[i]):
+        for k in range(arm.block[i]):
             for m in range(k + 1):
-                M[first + k, first + m] = M[first + m, first + k] = work.E[i, k, m]
+                M[own[k], own[m]] = M[own[m], own[k]] = work.E[i, k, m]
             for r in range(6):
                 work.F[i, r] = work.B[i, r, k]
-            set_entries(arm, i, first + k, work, M)
+            set_entries(arm, i, own[k], work, M)
+        if arm.slide[i] >= 0:
+            slide = arm.slide[i]
+            motor = arm.motor[slide] if arm.motor[slide] >= 0 else slide
+            M[motor, motor] += arm.rotor[slide]
         # its joint, and the motor behind an elastic gear
         if j >= 0:
             set_product(work.I[i], arm.screw[i], work.F[i])
@@ -47,7 +51,7 @@ def set_mass_matrix(arm, q, work, M):
         if parent >= 0 and station < 0:
             add_inertia_to_parent(work.R[i], work.origin[i], work.I[i], work.I[parent])
         elif parent >= 0:
-            add_to_station(i, parent, station, arm.modes[parent], work)
+            add_to_station(i, parent, station, arm.block[parent], work)
 
 
 @compiled
@@ -67,10 +71,10 @@ def set_entries(arm, body, row, work, M):
             y[:] = 0.0
             add_to_parent(work.R[i], work.origin[i], F, y)
             if station >= 0:
-                first = arm.first[parent]
-                for k in range(arm.modes[parent]):
+                own = arm.own[parent]
+                for k in range(arm.block[parent]):
                     total = 0.0
                     for r in range(6):
                         total += work.K[station, r, k] * y[r]
-                    M[row, first + k] = M[first + k, row] = total
+                    M[row, own[k]] = M[own[k], row] = total
         i = parent

@@ -11,8 +11,9 @@ from flex_robot_sim.dynamics.elastic_inertia import elastic_energy
 from flex_robot_sim.dynamics.forces import spring_energy
 from flex_robot_sim.dynamics.joint_laws.maxwell_slip import slip_energy
 from flex_robot_sim.dynamics.kinematics import set_base_poses, set_motion
+from flex_robot_sim.dynamics.sliding_body import sliding_energy
 from flex_robot_sim.jit.compiled import compiled
-from flex_robot_sim.model.body_kinds import COMMON_BEAM, COMMON_SHAPES, ELASTIC
+from flex_robot_sim.model.body_kinds import COMMON_BEAM, COMMON_SHAPES, ELASTIC, SLIDING
 
 
 @compiled
@@ -49,7 +50,7 @@ def set_energies_of_motion(arm, q, qd, work, out):
             y += my
             z += mz
         elif arm.modes[i] > 0:
-            beam_kinetic, m, mx, my, mz = beam_energy(arm, i, q, qd, V)
+            beam_kinetic, m, mx, my, mz = beam_energy(arm, i, q, qd, V, work)
             kinetic += beam_kinetic
             mass += m
             x += mx
@@ -72,7 +73,7 @@ def set_energies_of_motion(arm, q, qd, work, out):
 
 
 @compiled
-def beam_energy(arm, i, q, qd, V):
+def beam_energy(arm, i, q, qd, V, work):
     """Kinetic energy of the beam of body i [J], its mass [kg] and first moments [kg m]."""
     if arm.kind[i] == COMMON_BEAM:
         return beam_energy_of(
@@ -87,6 +88,8 @@ def beam_energy(arm, i, q, qd, V):
             qd,
             V,
         )
+    if arm.kind[i] == SLIDING:
+        return sliding_energy(arm, i, q, qd, V, work)
     count = arm.count[i]
     return beam_energy_of(arm, i, count[0], count[1], count[2], count[3], arm.reach[i], q, qd, V)
 

@@ -33,7 +33,7 @@ def solve_dynamics(arm, q, qd, effort, h, guess, work, qdd):
         station = arm.station[i]
         if station >= 0:
             for r in range(6):
-                for k in range(arm.modes[arm.parent[i]]):
+                for k in range(arm.block[arm.parent[i]]):
                     work.solved_K[station, r, k] = work.K[station, r, k]
 
 
@@ -67,14 +67,20 @@ def refine_dynamics(arm, q, qd, effort, h, guess, work, qdd):
             residual[j] += gear_force
             residual[m] += 0.5 * h * work.joint_force_slope[m] * guess[m] - g * gear_force
     for i in range(arm.parent.size):
-        first = arm.first[i]
-        for k in range(arm.modes[i]):
-            for m in range(arm.modes[i]):
-                residual[first + k] -= work.implicit[i, k, m] * guess[first + m]
+        own = arm.own[i]
+        for k in range(arm.block[i]):
+            for m in range(arm.block[i]):
+                residual[own[k]] -= work.implicit[i, k, m] * guess[own[m]]
     solve_with_factors(arm, residual, work, qdd)
     for k in range(qdd.size):
         qdd[k] += guess[k]
     return False
+
+
+@compiled
+def is_held(arm, j, work):
+    """Whether the motion of joint j is prescribed, without an elastic gear."""
+    return arm.motor[j] < 0 and work.prescribed[j] != 0.0
 
 
 @compiled
@@ -90,13 +96,20 @@ def solve_with_factors(arm, force, work, qdd):
     work.F0[:] = 0.0
     work.b[:] = 0.0
     for i in range(arm.parent.size - 1, -1, -1):
-        parent, station, j, first = arm.parent[i], arm.station[i], arm.joint[i], arm.first[i]
+        parent, station, j, own = arm.parent[i], arm.station[i], arm.joint[i], arm.own[i]
         F0, z, E = work.F0[i], work.z[i], work.E[i]
-        for k in range(arm.modes[i]):
-            total = force[first + k] - work.b[i, k]
+        if arm.slide[i] >= 0:
+            slide = arm.slide[i]
+            m = arm.motor[slide]
+            if m >= 0 and work.prescribed[slide] == 0.0:
+                work.b[i, arm.modes[i]] -= work.coupling[slide] / work.added_inertia[m] * force[m]
+        for k in range(arm.block[i]):
+            total = force[own[k]] - work.b[i, k]
             for m in range(k):
                 total -= E[k, m] * z[m]
             z[k] = total * E[k, k]
+            if k == arm.modes[i] and is_held(arm, arm.slide[i], work):
+                z[k] = 0.0
             for r in range(6):
                 F0[r] += work.Z[i, k, r] * z[k]
         if j >= 0:
@@ -113,7 +126,7 @@ def solve_with_factors(arm, force, work, qdd):
             y[:] = 0.0
             add_to_parent(work.solved_R[i], work.solved_p[i], F0, y)
             add_scaled(1.0, y, work.F0[parent])
-            for k in range(arm.modes[parent]):
+            for k in range(arm.block[parent]):
                 for r in range(6):
                     work.b[parent, k] += work.solved_K[station, r, k] * y[r]
 
@@ -142,9 +155,18 @@ def solve_with_factors(arm, force, work, qdd):
                     else (force[m] + work.coupling[j] * qdd[j]) / work.added_inertia[m]
                 )
             add_scaled(qdd[j], arm.screw[i], dV)
-        first, E = arm.first[i], work.E[i]
-        for k in range(arm.modes[i] - 1, -1, -1):
+        own, E = arm.own[i], work.E[i]
+        for k in range(arm.block[i] - 1, -1, -1):
             total = work.z[i, k] - dot(work.Z[i, k], dV)
-            for m in range(k + 1, arm.modes[i]):
-                total -= E[m, k] * qdd[first + m]
-            qdd[first + k] = total * E[k, k]
+            for m in range(k + 1, arm.block[i]):
+                total -= E[m, k] * qdd[own[m]]
+            qdd[own[k]] = total * E[k, k]
+        if arm.slide[i] >= 0:
+            slide = arm.slide[i]
+            m = arm.motor[slide]
+            if m >= 0:
+                qdd[m] = (
+                    0.0
+                    if work.prescribed[slide] != 0.0
+                    else (force[m] + work.coupling[slide] * qdd[slide]) / work.added_inertia[m]
+                )

@@ -4,7 +4,9 @@ from flex_robot_sim.dynamics.cubic_strain import add_cubic_slopes
 from flex_robot_sim.dynamics.forces import add_contact_slopes
 from flex_robot_sim.dynamics.gear_forces import add_gear_law_slopes
 from flex_robot_sim.dynamics.motor_laws import cogging_stiffness
+from flex_robot_sim.dynamics.sliding_strain import add_sliding_slopes
 from flex_robot_sim.jit.compiled import compiled
+from flex_robot_sim.model.body_kinds import SLIDING
 from flex_robot_sim.model.friction import (
     CREEP_RATE,
     SMOOTHING_RATE,
@@ -65,7 +67,7 @@ def add_smooth_slopes(arm, q, qd, D, K):
 
 @compiled
 def add_linear_slopes(arm, q, D, K):
-    """Add those of springs and dampers across joints and in links, and of cogging."""
+    """Add those of springs, dampers and cogging, but damping of sliding links."""
     for j in range(arm.motor.size):
         m = arm.motor[j]
         driven = j if m < 0 else m
@@ -75,6 +77,9 @@ def add_linear_slopes(arm, q, D, K):
             K[driven, driven] += cogging_stiffness(arm, j, q[driven])
     for i in range(arm.parent.size):
         first = arm.first[i]
+        if arm.kind[i] == SLIDING:
+            add_sliding_slopes(arm, i, q, K)
+            continue
         for k in range(arm.modes[i]):
             for m in range(arm.modes[i]):
                 K[first + k, first + m] += arm.stiffness[i, k, m]

@@ -17,8 +17,13 @@ from flex_robot_sim.dynamics.joint_laws.motor import motor_force
 from flex_robot_sim.dynamics.joint_laws.stops import stop_force
 from flex_robot_sim.dynamics.joint_laws.sum_of_laws import smooth_force, solve_joint_laws
 from flex_robot_sim.dynamics.motor_laws import cogging_energy, cogging_force, ripple_factor
+from flex_robot_sim.dynamics.sliding_strain import (
+    add_sliding_damping,
+    add_sliding_strain,
+    sliding_strain_energy,
+)
 from flex_robot_sim.jit.compiled import compiled
-from flex_robot_sim.model.body_kinds import ELASTIC
+from flex_robot_sim.model.body_kinds import ELASTIC, SLIDING
 from flex_robot_sim.model.damping import add_shared_damping_force, shared_damping_power
 from flex_robot_sim.model.friction import (
     CREEP_RATE,
@@ -142,6 +147,9 @@ def set_forces(arm, q, qd, effort, h, guess, work):
 
     for i in range(arm.parent.size):
         n, first = arm.modes[i], arm.first[i]
+        if arm.kind[i] == SLIDING:
+            add_sliding_strain(arm, i, q, qd, h, guess, work)
+            continue
         for k in range(n):
             work.force[first + k] = 0.0
             for m in range(n):
@@ -230,6 +238,9 @@ def add_powers(arm, q, qd, qdd, effort, h, weight, work, flow):
         first = arm.first[i]
         for r in range(6):
             delivered += work.load[i, r] * work.V[i, r]
+        if arm.kind[i] == SLIDING:
+            dissipated += add_sliding_damping(arm, i, q, qd, work.force, 0.0)
+            continue
         for k in range(arm.modes[i]):
             for m in range(arm.modes[i]):
                 dissipated += qd[first + k] * arm.damping[i, k, m] * qd[first + m]
@@ -256,6 +267,9 @@ def spring_energy(arm, q):
         total += 0.5 * arm.stop_stiffness[j] * excess * excess
     for i in range(arm.parent.size):
         first = arm.first[i]
+        if arm.kind[i] == SLIDING:
+            total += sliding_strain_energy(arm, i, q)
+            continue
         for k in range(arm.modes[i]):
             for m in range(arm.modes[i]):
                 total += 0.5 * q[first + k] * arm.stiffness[i, k, m] * q[first + m]

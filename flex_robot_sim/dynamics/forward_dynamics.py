@@ -107,9 +107,14 @@ def inverse_dynamics(arm, q, qd, qdd, work, force):
             add_to_parent(work.R[i], work.origin[i], F, y)
             add_scaled(1.0, y, work.F[parent])
             if station >= 0:
-                for k in range(arm.modes[parent]):
+                for k in range(arm.block[parent]):
                     for r in range(6):
-                        force[arm.first[parent] + k] += work.K[station, r, k] * y[r]
+                        force[arm.own[parent, k]] += work.K[station, r, k] * y[r]
+        slide = arm.slide[i]
+        if slide >= 0 and arm.motor[slide] < 0:
+            force[slide] += arm.rotor[slide] * qdd[slide]
+        elif slide >= 0:
+            force[arm.motor[slide]] = arm.rotor[slide] * qdd[arm.motor[slide]]
     for b in range(arm.base.shape[0]):
         force[arm.base[b, 0]] = work.F[0, arm.base[b, 1]]
 
@@ -158,8 +163,10 @@ def eliminate(arm, work):
     the inertia d about the joint, and its force tau.
     """
     for i in range(arm.parent.size - 1, -1, -1):
-        parent, station, j, n = arm.parent[i], arm.station[i], arm.joint[i], arm.modes[i]
+        parent, station, j, n = arm.parent[i], arm.station[i], arm.joint[i], arm.block[i]
         I, F0, c = work.I[i], work.F0[i], work.c[i]
+        if arm.slide[i] >= 0:
+            add_slide_drive(arm, i, work)
         if n == COMMON_SHAPES[5]:
             eliminate_modes(arm, i, COMMON_SHAPES[5], work)
         elif n > 0:
@@ -193,19 +200,74 @@ def eliminate(arm, work):
             if station < 0:
                 add_inertia_to_parent(work.R[i], work.origin[i], I, work.I[parent])
                 add_to_parent(work.R[i], work.origin[i], F0, work.F0[parent])
-            elif arm.modes[parent] == COMMON_SHAPES[5]:
+            elif arm.block[parent] == COMMON_SHAPES[5]:
                 add_to_station(i, parent, station, COMMON_SHAPES[5], work)
             else:
-                add_to_station(i, parent, station, arm.modes[parent], work)
+                add_to_station(i, parent, station, arm.block[parent], work)
     if arm.base.shape[0] > 0:
         factor_base(arm, work.I[0], work.base_factor)
+
+
+@compiled
+def add_slide_drive(arm, i, work):
+    """Add the drive of sliding body i to the last diagonal entry of E, without its motor."""
+    n, j = arm.modes[i], arm.slide[i]
+    m, coupling = arm.motor[j], work.coupling[j]
+    work.own_inertia[j] = work.E[i, n, n] + coupling
+    work.E[i, n, n] += work.added_inertia[j]
+    if m < 0 and work.prescribed[j] != 0.0:
+        prescribe_slide(i, n, work.prescribed_acceleration[j], work.force[j], work)
+    elif m >= 0 and work.prescribed[j] != 0.0:
+        work.b[i, n] -= coupling * work.prescribed_acceleration[j]
+    elif m >= 0 and coupling > 0.0:
+        share = coupling / work.added_inertia[m]
+        work.E[i, n, n] -= share * coupling
+        work.b[i, n] -= share * work.force[m]
+
+
+@compiled
+def prescribe_slide(i, n, acceleration, force, work):
+    """Replace the row of the free length of sliding body i by its acceleration; store the row."""
+    B, E, b, F0, row = work.B[i], work.E[i], work.b[i], work.F0[i], work.slide_held[i]
+    for r in range(6):
+        row[r] = B[r, n]
+        F0[r] += B[r, n] * acceleration
+        B[r, n] = 0.0
+    for k in range(n):
+        row[6 + k] = E[n, k]
+        b[k] += E[n, k] * acceleration
+        E[n, k] = 0.0
+    row[6 + n] = E[n, n] * acceleration + b[n] - force
+    E[n, n] = 1.0
+    b[n] = force - acceleration
+
+
+@compiled
+def set_slide_motor(arm, i, work, qdd):
+    """Acceleration of the motor of sliding body i, and the effort of a prescribed drive."""
+    j, n = arm.slide[i], arm.modes[i]
+    m = arm.motor[j]
+    if m < 0 and work.prescribed[j] != 0.0:
+        row = work.slide_held[i]
+        work.prescribed_effort[j] = row[6 + n]
+        for r in range(6):
+            work.prescribed_effort[j] += row[r] * work.dV[i, r]
+        for k in range(n):
+            work.prescribed_effort[j] += row[6 + k] * qdd[arm.own[i, k]]
+    elif m >= 0 and work.prescribed[j] != 0.0:
+        qdd[m] = work.prescribed_acceleration[j]
+        work.prescribed_effort[j] = (
+            work.added_inertia[m] * qdd[m] - work.force[m] - work.coupling[j] * qdd[j]
+        )
+    elif m >= 0:
+        qdd[m] = (work.force[m] + work.coupling[j] * qdd[j]) / work.added_inertia[m]
 
 
 @compiled(inline=True)
 def eliminate_modes(arm, i, n, work):
     """Cholesky factor of E with the implicit terms; eliminate the modes from I and F0."""
     I, F0, B, E, Z, z = work.I[i], work.F0[i], work.B[i], work.E[i], work.Z[i], work.z[i]
-    first = arm.first[i]
+    own = arm.own[i]
     for k in range(n):
         for m in range(k + 1):
             total = E[k, m] + work.implicit[i, k, m]
@@ -217,7 +279,7 @@ def eliminate_modes(arm, i, n, work):
             for l in range(k):
                 total -= E[k, l] * Z[l, r]
             Z[k, r] = total * E[k, k]
-        total = work.force[first + k] - work.b[i, k]
+        total = work.force[own[k]] - work.b[i, k]
         for l in range(k):
             total -= E[k, l] * z[l]
         z[k] = total * E[k, k]
@@ -265,7 +327,7 @@ def add_to_station(i, parent, station, n, work):
 def set_accelerations(arm, work, qdd):
     """Base to tip: accelerations of joints, motors and modes, from the factors of `eliminate`."""
     for i in range(arm.parent.size):
-        j, n, dV = arm.joint[i], arm.modes[i], work.dV[i]
+        j, n, dV = arm.joint[i], arm.block[i], work.dV[i]
         set_acceleration_without_joint(arm, i, work, qdd)
         if j >= 0:
             # tau already includes c through F0, so subtract it from dV
@@ -287,14 +349,16 @@ def set_accelerations(arm, work, qdd):
                 qdd[m] = (work.force[m] + work.coupling[j] * qdd[j]) / work.added_inertia[m]
         elif arm.parent[i] < 0 and arm.base.shape[0] > 0:
             add_base_acceleration(arm, work, qdd)
-        first = arm.first[i]
+        own = arm.own[i]
         for k in range(n - 1, -1, -1):
             total = work.z[i, k]
             for r in range(6):
                 total -= work.Z[i, k, r] * dV[r]
             for m in range(k + 1, n):
-                total -= work.E[i, m, k] * qdd[first + m]
-            qdd[first + k] = total * work.E[i, k, k]
+                total -= work.E[i, m, k] * qdd[own[m]]
+            qdd[own[k]] = total * work.E[i, k, k]
+        if arm.slide[i] >= 0:
+            set_slide_motor(arm, i, work, qdd)
 
 
 @compiled
@@ -308,11 +372,11 @@ def set_acceleration_from_parent(arm, i, R, p, K, work, qdd):
     if station < 0:
         set_in_child(R, p, work.dV[parent], dV)
     else:
-        parent_motion, first = work.parent_motion, arm.first[parent]
+        parent_motion, own = work.parent_motion, arm.own[parent]
         for r in range(6):
             parent_motion[r] = work.dV[parent, r]
-            for k in range(arm.modes[parent]):
-                parent_motion[r] += K[station, r, k] * qdd[first + k]
+            for k in range(arm.block[parent]):
+                parent_motion[r] += K[station, r, k] * qdd[own[k]]
         set_in_child(R, p, parent_motion, dV)
 
 

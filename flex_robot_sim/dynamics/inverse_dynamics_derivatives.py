@@ -31,6 +31,7 @@ from flex_robot_sim.dynamics.forward_dynamics import set_acceleration_without_jo
 from flex_robot_sim.dynamics.free_base import add_base_rates
 from flex_robot_sim.dynamics.kinematics import set_base_poses, set_motion
 from flex_robot_sim.dynamics.loads import set_loads
+from flex_robot_sim.dynamics.numeric_derivatives import set_numeric_derivatives
 from flex_robot_sim.dynamics.station_derivatives import (
     add_station_stiffness,
     set_rotated_screw,
@@ -72,6 +73,9 @@ def set_derivatives_in_motion(
     for r in range(q.size):
         for k in range(q.size):
             M[r, k] = by_rate[r, k] = by_coordinate[r, k] = 0.0
+    if arm.slide_data.shape[0] > 0:
+        set_numeric_derivatives(arm, loads, q, qd, qdd, work, M, by_rate, by_coordinate)
+        return
     for j in range(arm.motor.size):
         k = j if arm.motor[j] < 0 else arm.motor[j]
         M[k, k] = arm.rotor[j]

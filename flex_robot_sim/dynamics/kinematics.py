@@ -14,8 +14,9 @@ acceleration beta (T12).
 
 from flex_robot_sim.dynamics.elastic_station import set_elastic_station, set_elastic_station_pose
 from flex_robot_sim.dynamics.free_base import add_base_rates, set_base_body
+from flex_robot_sim.dynamics.sliding_station import set_sliding_station, set_sliding_station_pose
 from flex_robot_sim.jit.compiled import compiled
-from flex_robot_sim.model.body_kinds import ELASTIC
+from flex_robot_sim.model.body_kinds import ELASTIC, SLIDING
 from flex_robot_sim.spatial.exponential import set_rotation, set_turn
 from flex_robot_sim.spatial.screws import (
     add_bracket,
@@ -86,6 +87,9 @@ def set_station(arm, s, i, q, qd, work):
     """Pose, relative twist Ve = K de/dt, Jacobian K and bias beta of station s on body i."""
     if arm.kind[i] == ELASTIC:
         set_elastic_station(arm, s, i, q, qd, work)
+        return
+    if arm.kind[i] == SLIDING:
+        set_sliding_station(arm, s, i, q, qd, work)
         return
     first = arm.first[i]
     ny = arm.count[i, 0]
@@ -242,6 +246,9 @@ def set_station_pose(arm, s, i, q, work):
     """Pose of station s on body i in the frame of the root (T10); see `set_station`."""
     if arm.kind[i] == ELASTIC:
         set_elastic_station_pose(arm, s, i, q, work)
+        return
+    if arm.kind[i] == SLIDING:
+        set_sliding_station_pose(arm, s, i, q, work)
         return
     first = arm.first[i]
     ny = arm.count[i, 0]

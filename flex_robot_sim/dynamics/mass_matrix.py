@@ -39,17 +39,17 @@ def mass_matrix(arrays: ArmArrays, q: np.ndarray, work: Workspace | None = None)
     """
     work = work or make_workspace(arrays)
     call_with_tables(set_bodies, arrays, np.ascontiguousarray(q, float), np.zeros(q.size), work)
-    elastic = [slice(first, first + modes) for first, modes in zip(arrays.first, arrays.modes)]
+    elastic = [own[:count] for own, count in zip(arrays.own, arrays.block)]
     J = _jacobians(arrays, elastic, work)
     half = 0.5 * work.I @ J
     flexible = np.flatnonzero(arrays.modes)
     for i in flexible:
-        half[i, :, elastic[i]] += work.B[i, :, : arrays.modes[i]]
+        half[i][:, elastic[i]] += work.B[i, :, : arrays.block[i]]
     M = J.reshape(-1, q.size).T @ half.reshape(-1, q.size)
     halves = _halves(work.E.shape[1])
     for i in flexible:
-        modes = arrays.modes[i]
-        M[elastic[i], elastic[i]] += (halves * work.E[i])[:modes, :modes]
+        count = arrays.block[i]
+        M[np.ix_(elastic[i], elastic[i])] += (halves * work.E[i])[:count, :count]
     driven = motor_coordinates(arrays)
     M[driven, driven] += 0.5 * arrays.rotor
     return M + M.T
@@ -61,8 +61,8 @@ def _halves(size):
     return np.tri(size) - 0.5 * np.eye(size)
 
 
-def _jacobians(arrays: ArmArrays, elastic: list[slice], work: Workspace) -> np.ndarray:
-    """Jacobian (i, 6, n) of each body in its own frame; elastic: slices of its rates."""
+def _jacobians(arrays: ArmArrays, elastic: list[np.ndarray], work: Workspace) -> np.ndarray:
+    """Jacobian (i, 6, n) of each body in its own frame; elastic: indices of its rates."""
     J = np.zeros((len(elastic), 6, arrays.inertia_scale.size))
     to_child = _twists_to_children(work)
     for coordinate, component in arrays.base:
@@ -71,7 +71,7 @@ def _jacobians(arrays: ArmArrays, elastic: list[slice], work: Workspace) -> np.n
         if parent >= 0:
             J[i] = to_child[i] @ J[parent]
             if s >= 0:
-                J[i, :, elastic[parent]] += to_child[i] @ work.K[s, :, : arrays.modes[parent]]
+                J[i][:, elastic[parent]] += to_child[i] @ work.K[s, :, : arrays.block[parent]]
         if j >= 0:
             J[i, :, j] += arrays.screw[i]
     return J

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from flex_robot_sim.dynamics.mass_matrix import mass_matrix
 from flex_robot_sim.model.arm_model import ArmArrays
+from flex_robot_sim.model.body_kinds import LENGTH, OFFSET, SLIDING
 from flex_robot_sim.model.friction import VISCOUS, has_dry_friction, smoothed_slopes_at_rest
 from flex_robot_sim.util.eigenproblem import eigh
 
@@ -132,7 +133,10 @@ def spring_matrices(
             D[block] += arrays.gear_damping[j] * np.array([[1, -1], [-1, 1]])
     for i, size in enumerate(arrays.modes):
         modes = slice(arrays.first[i], arrays.first[i] + size)
-        K[modes, modes] += arrays.stiffness[i, :size, :size]
+        scale = np.ones((size, 1))
+        if arrays.kind[i] == SLIDING:
+            scale = stiffness_scales(arrays, i)
+        K[modes, modes] += scale * arrays.stiffness[i, :size, :size]
         D[modes, modes] += arrays.damping[i, :size, :size]
     elastic = n - len(arrays.shared)
     D[elastic:, elastic:] += arrays.shared @ arrays.shared_T
@@ -142,6 +146,13 @@ def spring_matrices(
 def _largest_stiffness(arrays, j):
     """Largest stiffness of the gear of joint j."""
     return arrays.gear_stiffness[j] * np.cumsum(arrays.gear_share[j]).max()
+
+
+def stiffness_scales(arrays: ArmArrays, body: int) -> np.ndarray:
+    """Factors (n, 1) of the stiffness of a sliding link where its joint is at zero (T121)."""
+    data, bending = arrays.slide_data[body], arrays.count[body, :2].sum()
+    ratio = data[LENGTH] / data[OFFSET]
+    return np.where(np.arange(arrays.modes[body]) < bending, ratio**3, ratio)[:, None]
 
 
 def _longest_of_modes(scheme, squares, shapes, D):

@@ -70,6 +70,11 @@ def make(name: str, arm: ArmModel, **options: Any) -> Formulation:
     refuse_closed_loops(arm)
     for link in arm.segments:
         beam = arm.description.beam(link)
+        if beam.guide and name != 'recursion':
+            raise SettingError(
+                f'formulation {name!r} has no sliding links, and link "{link}" slides: '
+                'use Simulation'
+            )
         if beam.axis is not None:
             kind = 'spatial beam' if beam.reduced is None else 'reduced link'
             raise SettingError(

@@ -31,6 +31,7 @@ from flex_robot_sim.model.assembly import GRAVITY, build_arm
 from flex_robot_sim.model.constraint_builder import ZERO, ConstraintBuilder
 from flex_robot_sim.model.contact_builder import ContactBuilder
 from flex_robot_sim.model.link_builder import LinkBuilder
+from flex_robot_sim.model.screw_bodies import bodies_of_screws
 from flex_robot_sim.model.sensor_builder import SensorBuilder
 from flex_robot_sim.util.exceptions import SettingError, shortened
 from flex_robot_sim.util.summary import SummaryRows, counted, listed, summarized
@@ -93,6 +94,7 @@ class ArmBuilder(LinkBuilder, SensorBuilder, ConstraintBuilder, ContactBuilder):
         rpy: ArrayLike = ZERO,
         station: float | None = None,
         pitch: float | None = None,
+        mouth: float | None = None,
         lower: float | None = None,
         upper: float | None = None,
         effort: float | None = None,
@@ -125,6 +127,8 @@ class ArmBuilder(LinkBuilder, SensorBuilder, ConstraintBuilder, ContactBuilder):
             default of xyz: the end of a flexible parent, the origin of a rigid one.
         :param station: distance along a flexible parent, instead of xyz [m].
         :param pitch: of a screw joint: travel along the axis per turn [m].
+        :param mouth: makes the child, a beam, slide out of a guide by a prismatic joint: distance
+            of the mouth of the guide from the frame of the joint, along its axis [m].
         :param lower, upper: limits [rad or m]; default of a revolute joint: none.
         :param effort: largest effort of the motor [N m or N]; default: no limit.
         :param velocity: largest speed [rad/s or m/s]; default: no limit.
@@ -175,8 +179,56 @@ class ArmBuilder(LinkBuilder, SensorBuilder, ConstraintBuilder, ContactBuilder):
             },
             pitch,
         )
-        self._keep_joint(name, joint, gear)
+        beam = None if mouth is None else self._beam_with_guide(name, child, type, mouth)
+        self._keep_joint(name, joint, gear, beam)
         return self
+
+    @classmethod
+    def from_screws(
+        cls,
+        screws: ArrayLike,
+        poses: ArrayLike,
+        *,
+        parents: ArrayLike | None = None,
+        lower: ArrayLike | None = None,
+        upper: ArrayLike | None = None,
+        mass: ArrayLike = 1.0,
+        centre: ArrayLike = ZERO,
+        inertia: ArrayLike = (0.01, 0.01, 0.01),
+        name: str = 'arm',
+    ) -> ArmBuilder:
+        """
+        Return the builder of a rigid arm from the screws of its joints, in one pose.
+
+        Its bodies are called `body_1`, ..., and its joints `joint_1`, .... `flexsim screws`
+        prints screws and poses of any arm.
+
+        :param screws: axes of the joints in the base frame (n, 6), angular part first: a unit
+            vector and its moment, plus the pitch [m/rad] times this vector; or zero and a
+            direction of translation.
+        :param poses: of the bodies in the base frame where all joints are at zero, (n, 4, 4).
+        :param parents: index of the parent body of each, -1 for the base, (n,); default: a chain.
+        :param lower, upper: limits of the joints, (n,) [rad or m]; translations need both.
+        :param mass, centre, inertia: of the bodies in their frames, one or (n,), (n, 3) and
+            (n, 3) or (n, 3, 3) [kg, m, kg m2]. Kinematics do not depend on them.
+        :param name: of the arm.
+
+        Example::
+
+            screws = [(0, 0, 1, 0, 0, 0), (0, 0, 1, 0, -0.4, 0)]
+            poses = np.tile(np.eye(4), (2, 1, 1))
+            poses[:, 0, 3] = 0.2, 0.6
+            arm = frs.ArmBuilder.from_screws(screws, poses).build()
+            assert np.allclose(frs.pose(arm, np.zeros(2), link='body_2'), poses[1])
+        """
+        builder = cls(name)
+        for body in bodies_of_screws(screws, poses, parents, lower, upper, mass, centre, inertia):
+            builder.add_rigid(body.carrier, **({} if body.frame else body.inertial))
+            builder.add_joint(body.joint_name, **body.joint)
+            if body.frame:
+                builder.add_rigid(body.name, **body.inertial)
+                builder.attach(body.name, parent=body.carrier, **body.frame)
+        return builder
 
     def attach(
         self,
@@ -417,10 +469,27 @@ class ArmBuilder(LinkBuilder, SensorBuilder, ConstraintBuilder, ContactBuilder):
             )
         return vector_text(along / length * end)
 
-    def _keep_joint(self, name, joint, gear):
-        """Check a joint with its parent, and add it."""
+    def _beam_with_guide(self, name, child, kind, mouth):
+        """Return the element of a beam that slides out of a guide by a joint."""
+        if child not in self._beams or kind != 'prismatic':
+            raise SettingError(
+                f'mouth of joint "{name}": a prismatic joint to a beam has one. Leave it out'
+            )
+        beam = deepcopy(self._beams[child])
+        words = attribute_texts(f'joint "{name}"', FLEXIBILITY['link'], {'mouth': mouth})
+        beam.attrib.update({'guide': name, **words})
+        return beam
+
+    def _keep_joint(self, name, joint, gear, sliding=None):
+        """
+        Check a joint with its parent, and add it.
+
+        :param sliding: element of its child, if that slides out of a guide.
+        """
         parent, child = (joint.find(tag).attrib['link'] for tag in ('parent', 'child'))
-        flexible = [self._beams[link] for link in (parent, child) if link in self._beams]
+        flexible = [_without_guide(self._beams[x]) for x in (parent, child) if x in self._beams]
+        if sliding is not None:
+            flexible[-1] = sliding
         element = gear and flexible_element('joint', {'name': name, **gear}, {})
         if gear and name in self._gears:
             element.extend(self._gears[name])  # its encoder
@@ -432,6 +501,8 @@ class ArmBuilder(LinkBuilder, SensorBuilder, ConstraintBuilder, ContactBuilder):
             )
         )
         self._joints[name], self._parents[child] = joint, parent
+        if sliding is not None:
+            self._beams[child] = sliding
         if gear:
             self._gears[name] = element
 
@@ -471,3 +542,11 @@ class ArmBuilder(LinkBuilder, SensorBuilder, ConstraintBuilder, ContactBuilder):
             f'{counted(len(self._joints), "joint")}'
         )
         return heading, [(label, listed(names)) for label, names in rows if names]
+
+
+def _without_guide(beam):
+    """Return a copy of the element of a beam that does not slide: its joint is checked alone."""
+    copied = deepcopy(beam)
+    for word in ('guide', 'mouth'):
+        copied.attrib.pop(word, None)
+    return copied

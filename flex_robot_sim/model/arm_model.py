@@ -23,6 +23,7 @@ from flex_robot_sim.jit.array_table import (
     zeros,
 )
 from flex_robot_sim.model.drive_laws import GearPieces, Harmonics
+from flex_robot_sim.model.body_kinds import LENGTH, MASS_PER_LENGTH
 from flex_robot_sim.model.friction import FrictionRows
 from flex_robot_sim.model.slip_elements import SlipTable
 from flex_robot_sim.spatial.turns import quaternion
@@ -63,6 +64,19 @@ class ArmArrays(NamedTuple):
     point_x: np.ndarray  # (g,)       along the beam                                 [m]
     point_shape: np.ndarray  # (g, n)     displacement by coordinate
     point_H: np.ndarray  # (g, n, b)  shortening s = -1/2 e^T H e (T10), see `reach`
+    # coordinates of an elastic body, those of `first` and the free length of a sliding link
+    block: np.ndarray  # (i,)       their number
+    own: np.ndarray  # (i, n)     their indices
+    slide: np.ndarray  # (i,)       joint of a sliding link, -1: of no such link
+    slide_data: np.ndarray  # (i, c)     see dynamics/sliding_body.py; i: 0 without such links
+    slide_xi: np.ndarray  # (g,)       Gauss points of the free length, as shares
+    slide_weight: np.ndarray  # (g,)
+    slide_shape: np.ndarray  # (i, g, 4, n)  shapes of a unit beam and three derivatives
+    slide_H: np.ndarray  # (i, g, n, n)  its shortening up to a point, and
+    slide_tip_H: np.ndarray  # (i, n, n)  up to the tip
+    slide_root: np.ndarray  # (i, n)     curvature or twist at its root, by coordinate
+    slide_G: np.ndarray  # (i, n, n)  of (T122): c with the rate by s, and
+    slide_Q: np.ndarray  # (i, n, n)  the rate by s with itself                [SI]
     station_x: np.ndarray  # (s,)       along the beam                                 [m]
     station_shape: np.ndarray  # (s, n)     displacement, or turn in torsion, by coordinate
     station_slope: np.ndarray  # (s, n)     v' and w' by coordinate
@@ -233,6 +247,9 @@ class Workspace(NamedTuple):
     contact_matrix: np.ndarray  # (3 g, 3 g)  their product, times half the step
     contact_rate: np.ndarray  # (3 g,)    mean rates in a step                           [m/s]
     contact_start_rate: np.ndarray  # (3 g,)  rates at its start                         [m/s]
+    slide_jacobian: np.ndarray  # (6, n)     of a point of a sliding link, and
+    slide_motion: np.ndarray  # (3, 6)     its position, rate and bias
+    slide_held: np.ndarray  # (i, n + 6)  row of a prescribed free length: B, E and bias
     child_R: Matrices3  # (3, 3) and so on: temporaries of single functions
     child_p: Vectors3
     parent_motion: Vectors6
@@ -428,6 +445,7 @@ class ArmModel(Serializable):
             parts = f'{len(bodies)} segments, ' if len(bodies) > 1 else ''
             flexible.append(f'{link} ({parts}{counted(arrays.modes[bodies].sum(), "coordinate")})')
         mass = arrays.inertia[:, 3, 3].sum() + arrays.point_mass.sum()
+        mass += (arrays.slide_data[:, LENGTH] * arrays.slide_data[:, MASS_PER_LENGTH]).sum()
         rows = [
             ('joints', self.joint_names),
             ('flexible joints', self.motor_names),
@@ -586,6 +604,9 @@ def _shapes(i, n, s, j, total, shared, elements, c, w, g):
         'contact_matrix': (3 * g, 3 * g),
         'contact_rate': (3 * g,),
         'contact_start_rate': (3 * g,),
+        'slide_jacobian': (6, n),
+        'slide_motion': (3, 6),
+        'slide_held': (i, n + 6),
         'child_R': (3, 3),
         'child_p': (3,),
         'parent_motion': (6,),
@@ -617,5 +638,7 @@ def with_stiffness(arm: ArmModel, factor: float) -> ArmModel:
         arrays=arm.arrays._replace(
             stiffness=factor * arm.arrays.stiffness,
             gear_stiffness=factor * arm.arrays.gear_stiffness,
+            slide_G=factor * arm.arrays.slide_G,
+            slide_Q=factor * arm.arrays.slide_Q,
         ),
     )

@@ -20,7 +20,7 @@ from flex_robot_sim.elastic.coupled_beam import coupled_beam
 from flex_robot_sim.elastic.discretise import BEAM_CACHE_SIZE
 from flex_robot_sim.model.arguments import array_or_nan, is_known
 from flex_robot_sim.model.arm_model import ArmArrays, ArmModel, ClosedLoop, Frame
-from flex_robot_sim.model.body_kinds import body_kind
+from flex_robot_sim.model.body_kinds import SLIDING, body_kind
 from flex_robot_sim.model.composite_inertia import (
     base_inertias,
     joint_pose,
@@ -35,6 +35,7 @@ from flex_robot_sim.model.elastic_rows import elastic_rows, integrals_of
 from flex_robot_sim.model.free_base import base_axes
 from flex_robot_sim.model.friction import friction_rows
 from flex_robot_sim.model.mass_points import MAX_REDUCIBLE_POINTS, MassPoints, reduced_points
+from flex_robot_sim.model.sliding_rows import block_rows, ratio_damping, sliding_rows
 from flex_robot_sim.model.slip_elements import slip_tables
 from flex_robot_sim.model.station_rows import StationSize, station_row
 from flex_robot_sim.model.stops import STOP_DEPTH, STOP_FREQUENCY
@@ -121,6 +122,7 @@ class _Assembly:
         }
         self.stations = []  # (body, x)
         self.damping = {}  # body -> ratio, time constant
+        self.slides = {}  # body of a sliding link -> joint, free length at zero, time constant
         self.frames, self.segments, self.tips, self.carried_bodies = {}, {}, {}, {}
         parent_joints = dict(zip(description.links[1:], description.joints))
         for link in description.links:
@@ -135,6 +137,9 @@ class _Assembly:
             self._add_contact(contact)
 
     def _add_link(self, link, joint):
+        if link.beam is not None and link.beam.guide:
+            self._add_sliding_link(link, joint)
+            return
         if joint is None:
             attachment, R, p, joint_row, screw = (-1, -1), np.eye(3), np.zeros(3), -1, np.zeros(6)
         else:
@@ -163,6 +168,20 @@ class _Assembly:
         self.frames[link.name] = Frame(body, rotation.T, np.zeros(3))
         if joint is not None:
             self.carried_bodies[joint.name] = (body, self.frames[link.name])
+
+    def _add_sliding_link(self, link, joint):
+        """Add the body of a sliding link at the mouth of its guide, and one at its rear end."""
+        beam = link.beam
+        mouth = joint.position + joint.rotation @ (joint.axis * beam.mouth)
+        (body, station), R, p = self._attachment(joint.parent, joint.rotation, mouth)
+        body = self._add_body(body, station, -1, R @ beam.axes, p, np.zeros(6))
+        offset = beam.length - beam.mouth
+        self.slides[body] = self.joints.index(joint), offset, beam.damping_time
+        self._add_beam(link, body)
+        rear = self._add_station(body, 0.0)
+        end = self._add_body(body, rear, -1, np.eye(3), np.zeros(3), np.zeros(6))
+        self.frames[link.name] = Frame(end, beam.axes.T, np.zeros(3))
+        self.carried_bodies[joint.name] = (body, Frame(body, beam.axes.T, np.zeros(3)))
 
     def _add_base(self, joint, R, p):
         """Add the body of a free base, with z along the normal of a plane; as `_attachment`."""
@@ -281,6 +300,8 @@ class _Assembly:
         for row, piece in zip(bodies, self._pieces(link.name, beam)):
             self.row['beam'][row] = piece
             self.damping[row] = beam.damping_ratio, beam.damping_time
+            if beam.guide:  # does not couple with other links
+                self.damping[row] = 0.0, 0.0
         self.segments[link.name] = bodies
         end = beam.length / beam.segments if beam.reduced is None else beam.station(beam.end)
         self.tips[link.name] = bodies[-1], self._add_station(bodies[-1], end)
@@ -292,8 +313,7 @@ class _Assembly:
             return [
                 beam.reduced.with_load(_end_load(self.moments_beyond[link].moved(np.eye(3), -tip)))
             ]
-        axes, _ = beam.section_pose(beam.length)
-        load = _end_load(self.moments_beyond[link].moved(axes.T, -axes.T @ beam.end))
+        load = self._load_at_tip(link, beam)
         if beam.axis is not None:
             return cut_spatial_beam(
                 beam.axis, beam.section_matrices, beam.freedom, beam.segments, load
@@ -312,16 +332,23 @@ class _Assembly:
         is_coupled = beam.twist_coupling and self.coupling == 'shortening'
         return [coupled_beam(one) for one in beams] if is_coupled else beams
 
+    def _load_at_tip(self, link, beam):
+        """Return the Load of all bodies beyond a flexible link, in the frame of its tip."""
+        axes, _ = beam.section_pose(beam.length)
+        return _end_load(self.moments_beyond[link].moved(axes.T, -axes.T @ beam.end))
+
     def arm(self):
         """Return the ArmModel."""
         beams = self.row.pop('beam')
         joints, motors = self.joints, [j for j in self.joints if np.isfinite(j.stiffness)]
-        n = max([beam.size for beam in beams if beam is not None], default=1)
+        sizes = [b.size + (i in self.slides) for i, b in enumerate(beams) if b is not None]
+        n = max(sizes, default=1)
         width = max([beam.width for beam in _plain(beams)], default=1)
         self.elastic = max([beam.size for beam in beams if beam and beam.is_spatial], default=0)
         modes = np.array([0 if beam is None else beam.size for beam in beams], int)
         base = self._base_rows(len(joints) + len(motors))
         first = len(joints) + len(motors) + len(base) + np.cumsum(modes) - modes
+        sliding = sliding_rows(beams, self.slides, n, self.coupling)
         arrays = ArmArrays(
             **{name: np.array(self.row[name], int) for name in ('parent', 'station', 'joint')},
             **{
@@ -329,7 +356,12 @@ class _Assembly:
                 for name, shape in (('home_R', (3, 3)), ('home_p', (3,)), ('screw', (6,)))
             },
             inertia=self._inertia_rows(beams),
-            kind=np.array([body_kind(beam) for beam in beams], int),
+            kind=np.array(
+                [SLIDING if i in self.slides else body_kind(beam) for i, beam in enumerate(beams)],
+                int,
+            ),
+            **sliding,
+            **block_rows(modes, first, sliding['slide'], n),
             modes=modes,
             first=first,
             **self._beam_rows(beams, n, width),
@@ -352,6 +384,13 @@ class _Assembly:
         damping = np.array([self.damping.get(i, (0.0, 0.0)) for i in range(len(beams))])
         inertia = elastic_inertia(arrays)
         local, shared = damping_matrices(arrays, inertia, *damping.reshape(-1, 2).T)
+        for link, bodies in self.segments.items():
+            beam = self.description.beam(link)
+            if beam.guide:
+                m = beams[bodies[0]].size
+                local[bodies[0], :m, :m] = ratio_damping(
+                    beams[bodies[0]], beam.damping_ratio, self._load_at_tip(link, beam)
+                )
         inertia_scale = [
             self.largest,
             arrays.rotor[arrays.motor >= 0],
@@ -429,7 +468,8 @@ class _Assembly:
                 rows['modal_mass'][i, :m, :m] = beam.modal_mass
                 rows['rotary'][i, :, :m] = beam.rotary
                 make = _cached_points if len(beam.stations) <= MAX_REDUCIBLE_POINTS else _points
-                points.append(make(beam, n, width, self.coupling))
+                if i not in self.slides:
+                    points.append(make(beam, n, width, self.coupling))
             start.append(sum(len(part.mass) for part in points))
         no_points = MassPoints(np.zeros(0), np.zeros(0), np.zeros((0, n)), np.zeros((0, n, width)))
         return {
@@ -446,6 +486,9 @@ class _Assembly:
         k = SETBACK_POINTS if cut and self.coupling == 'shortening' else 0
         size = StationSize(n, width, k, self.elastic)
         rows = [station_row(beams[body], x, size, self.coupling) for body, x in self.stations]
+        for row, (body, _) in zip(rows, self.stations):
+            if body in self.slides:  # of a unit beam
+                row['station_slope'] = beams[body].length * row['station_slope']
         s = len(rows)
         shapes = {
             'station_x': (s,),

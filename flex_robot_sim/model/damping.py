@@ -19,7 +19,14 @@ import numpy as np
 
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.model.arm_model import ArmArrays
-from flex_robot_sim.model.body_kinds import ELASTIC, direction_slices
+from flex_robot_sim.model.body_kinds import (
+    ELASTIC,
+    LENGTH,
+    MASS_PER_LENGTH,
+    OFFSET,
+    SLIDING,
+    direction_slices,
+)
 from flex_robot_sim.util.eigenproblem import block_diagonal
 
 MAX_DAMPED_MODES = 40  # modes with the exact ratio; higher modes are damped more
@@ -129,7 +136,7 @@ def elastic_inertia(arrays: ArmArrays) -> np.ndarray:
                     home = arrays.station_home_R[s]
                     R, p = home @ R, arrays.station_home_p[s] + home @ p
                 else:
-                    p = p + [arrays.station_x[s], 0.0, 0.0]
+                    p = p + [_station_place(arrays, s, parent), 0.0, 0.0]
             J[i] = _twist_transform(R, p) @ twists
         inertia, coupling = _rigid_part(arrays, i)
         own_rows, moving_rows = first[i] + np.arange(sizes[i]), coordinates[i]
@@ -139,12 +146,23 @@ def elastic_inertia(arrays: ArmArrays) -> np.ndarray:
     return (M + M.T) / 2
 
 
+def _station_place(arrays, s, body):
+    """Distance of a station from the root of an undeformed beam, at zero [m]."""
+    if arrays.kind[body] == SLIDING:
+        data = arrays.slide_data[body]
+        return data[OFFSET] - (data[LENGTH] if arrays.station_x[s] == 0.0 else 0.0)
+    return arrays.station_x[s]
+
+
 def _station_motion(arrays, s, body, n):
     """Jacobian K (6, n) of a station while its body is undeformed (T11)."""
     if arrays.kind[body] == ELASTIC:
         U, p = arrays.station_U[s, :n], arrays.station_home_p[s]
         return np.hstack([U[:, :3], U[:, 3:] + np.cross(p, U[:, :3])]).T
     shape, slope, x = arrays.station_shape[s, :n], arrays.station_slope[s, :n], arrays.station_x[s]
+    if arrays.kind[body] == SLIDING:
+        x = arrays.slide_data[body, OFFSET]
+        slope = slope / x
     K, (y, z, twist, stretch) = np.zeros((6, n)), direction_slices(arrays, body)
     K[2, y], K[4, y] = slope[y], shape[y] - x * slope[y]
     K[1, z], K[5, z] = -slope[z], shape[z] - x * slope[z]
@@ -157,6 +175,8 @@ def _rigid_part(arrays, body):
     if arrays.kind[body] == ELASTIC:
         rows = arrays.elastic_constant[body, : 12 * arrays.modes[body]].reshape(12, -1)
         return arrays.inertia[body], np.vstack([rows[9:], rows[:3]])
+    if arrays.kind[body] == SLIDING:  # it counts as rigid
+        return arrays.inertia[body] + _rod_inertia(arrays, body), np.zeros((6, arrays.modes[body]))
     points, n = slice(*arrays.point_start[body : body + 2]), arrays.modes[body]
     m, x = arrays.point_mass[points], arrays.point_x[points]
     first, second = m @ x, m @ x**2
@@ -172,6 +192,17 @@ def _rigid_part(arrays, body):
     B[5, z], B[1, z] = translation[z], B[1, z] - rotation[z]
     B[3, stretch] = translation[stretch]
     return inertia, B
+
+
+def _rod_inertia(arrays, body):
+    """Inertia (6, 6) of a sliding link as a thin rod, about the mouth of its guide at zero."""
+    data = arrays.slide_data[body]
+    mass, centre = data[MASS_PER_LENGTH] * data[LENGTH], data[OFFSET] - 0.5 * data[LENGTH]
+    second = mass * (data[LENGTH] ** 2 / 12 + centre**2)
+    inertia = np.diag([0.0, second, second, mass, mass, mass])
+    inertia[1, 5] = inertia[5, 1] = -mass * centre
+    inertia[2, 4] = inertia[4, 2] = mass * centre
+    return inertia
 
 
 def _twist_transform(R, p):

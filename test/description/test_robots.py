@@ -38,6 +38,7 @@ NAMES = [
     'spin_up_8m',
     'stewart',
     'tapered_boom',
+    'telescopic_boom',
     'two_link',
 ]
 

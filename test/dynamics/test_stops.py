@@ -42,6 +42,7 @@ def assert_energy_never_rises(simulation, seconds):
         'curved_arm',
         'printed_arm',
         'tapered_boom',
+        'telescopic_boom',
         'two_link',
         'dual_screw_arm',
         'ella',
@@ -100,6 +101,7 @@ def test_all_shipped_robots_are_listed_here():
         'four_bar',
         'tapered_boom',
         'ship_boom',  # in test_moved_base.py
+        'telescopic_boom',
     }
 
 

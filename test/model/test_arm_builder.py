@@ -460,6 +460,16 @@ def test_calls_reach_all_words_of_flexibility(tmp_path):
     builder.add_rigid('nut', mass=1, inertia=(1, 1, 1)).add_joint(
         'lead', parent='rod', child='nut', type='screw', pitch=0.1
     )
+    builder.add_beam('slide', length=1, section=frs.Rod(0.01), material='steel').add_joint(
+        'guide',
+        parent='nut',
+        child='slide',
+        type='prismatic',
+        axis='x',
+        lower=0,
+        upper=0.5,
+        mouth=0.6,
+    )
     curve = [(0, 0, 0), (0.5, 0.1, 0), (1, 0, 0)]
     builder.add_beam(
         'curve', axis=curve, section=frs.Rod(0.01), material='steel', twist_coupling=True, count=6
