@@ -27,6 +27,10 @@ COMMANDS = {
         'joint positions at which the tool is at a place, with the sag of the arm',
         'flexsim reach two_link --at 0.45,0.25,0.15 --payload 0.3',
     ),
+    'screws': Command(
+        'screws of the joints, home poses and Jacobians of an arm',
+        'flexsim screws rcm --pose 0.1,0.2,0.3',
+    ),
     'reduce': Command(
         'reduce a link from CAD or finite elements to a few elastic coordinates',
         'flexsim reduce upper_arm.step --robot arm.urdf --link upper_arm --material aluminium',

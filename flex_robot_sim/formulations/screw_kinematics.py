@@ -52,14 +52,19 @@ class Body(NamedTuple):
     Y: np.ndarray  # (6,)    screw in the base, in the reference pose (12)
 
 
-def bodies(arm: ArmModel, body_frames: Mapping[str, np.ndarray] | None = None) -> list[Body]:
+def bodies(
+    arm: ArmModel,
+    body_frames: Mapping[str, np.ndarray] | None = None,
+    ignores_bending: bool = False,
+) -> list[Body]:
     """
     Bodies of a rigid ArmModel, one per link with a parent joint, base to tip.
 
     :param body_frames: {link: frame (4, 4) of the body in the link}; the default is the frame of
         the link. The joint frames do not depend on it.
+    :param ignores_bending: whether flexible links count as straight, instead of an error.
     """
-    if arm.beams:
+    if arm.beams and not ignores_bending:
         raise SettingError(
             'screw kinematics is for rigid arms, and link '
             f'"{next(iter(arm.segments))}" bends. Leave its <flexibility> out'
