@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.model.arguments import checked_states
 from flex_robot_sim.model.arm_model import ArmModel
-from flex_robot_sim.model.body_kinds import has_spatial_bodies
-from flex_robot_sim.model.body_kinds import LENGTH, OFFSET, SLIDING
+from flex_robot_sim.model.body_kinds import LENGTH, OFFSET, SLIDING, has_spatial_bodies
 from flex_robot_sim.spatial.exponential import set_rotation, set_rotation_vector
 from flex_robot_sim.util.exceptions import SettingError
 
