@@ -239,7 +239,7 @@ def table() -> str:
     """Return the rows of the table."""
     # an equilibrium on a free base needs weightlessness
     arms = [
-        make().build(**({'gravity': (0, 0, 0)} if kind == 'free base' else {}))
+        make().build(gravity=(0, 0, 0)) if kind == 'free base' else make().build()
         for kind, make in KINDS.items()
     ]
     head = ['feature', *KINDS]

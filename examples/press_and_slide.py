@@ -13,11 +13,11 @@ START, TIME_STEP = np.array([-0.35, 1.3]), 1e-3  # [rad], [s]
 def make(friction, scale=1.0):
     """Return an arm of two tubes, `scale` times as stiff, above a floor."""
     material = frs.Material(E=7e10 * scale, G=2.6e10 * scale, density=2700)
-    tubes = {'material': material, 'damping_ratio': 0.01}
+    upper, fore = frs.Tube(0.03, 0.0015), frs.Tube(0.02, 0.001)
     return (
         frs.ArmBuilder('press')
-        .add_beam('upper', length=0.5, section=frs.Tube(0.03, 0.0015), **tubes)
-        .add_beam('fore', length=0.4, section=frs.Tube(0.02, 0.001), **tubes)
+        .add_beam('upper', length=0.5, section=upper, material=material, damping_ratio=0.01)
+        .add_beam('fore', length=0.4, section=fore, material=material, damping_ratio=0.01)
         .add_rigid('tool', shape=frs.Sphere(0.02), mass=0.3)
         .add_joint('shoulder', parent='base', child='upper', axis='y')
         .add_joint('elbow', parent='upper', child='fore', axis='y')

@@ -16,7 +16,11 @@ from flex_robot_sim.reduction.supports import Interface
 STEPS, ROUNDS = 2000, 15
 FEW_SHAPES = {'bending_y': 2, 'torsion': 1}  # of a strip that bends more easily along y
 # twist coupling, shapes and limit [us]
-STRIPS = ((False, FEW_SHAPES, 12.0), (True, FEW_SHAPES, 12.0), (True, {}, 15.0))
+STRIPS: tuple[tuple[bool, dict[str, int], float], ...] = (
+    (False, FEW_SHAPES, 12.0),
+    (True, FEW_SHAPES, 12.0),
+    (True, {}, 15.0),
+)
 ALUMINIUM = Material(7e10, 0.33, 2700.0)
 LENGTH, WIDTH = 0.5, 0.1  # of a solid bar [m]
 CELLS = ((22, 7, 8.0), (56, 10, 50.0))  # along, across, limit [s]
@@ -47,8 +51,16 @@ def _strips(twist_coupling, counts):
     builder = frs.ArmBuilder('strips').add_rigid('tool', mass=0.1, inertia=(1e-4, 1e-4, 1e-4))
     for number, parent in enumerate(('base', 'strip_0')):
         name = f'strip_{number}'
-        beam = {'length': 0.5, 'material': 'steel', 'section': frs.Rectangle(0.004, 0.03)}
-        builder.add_beam(name, twist_coupling=twist_coupling, damping_ratio=0.01, **beam, **counts)
+        builder.add_beam(
+            name,
+            length=0.5,
+            material='steel',
+            section=frs.Rectangle(0.004, 0.03),
+            twist_coupling=twist_coupling,
+            damping_ratio=0.01,
+            bending_y=counts.get('bending_y'),
+            torsion=counts.get('torsion'),
+        )
         builder.add_joint(f'joint_{number}', parent=parent, child=name, axis='y', effort=100)
     return builder.attach('tool', parent='strip_1').build()
 

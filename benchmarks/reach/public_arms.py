@@ -49,9 +49,9 @@ class Tally:
 
     def rows(self, words, share, median):
         """Yield Rows: the share that is missed, and the median of the times."""
-        missed = 100.0 * (1.0 - np.mean(self.reached))
+        missed = 100.0 * (1.0 - float(np.mean(self.reached)))
         yield Row(f'{words}, missed or slower than 50 ms', missed, 100.0 * (1.0 - share), '%')
-        yield Row(f'{words}, median time', 1e3 * np.median(self.times), median, 'ms')
+        yield Row(f'{words}, median time', 1e3 * float(np.median(self.times)), median, 'ms')
 
 
 def rows(quick, arms=ARMS):

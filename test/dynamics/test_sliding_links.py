@@ -292,7 +292,7 @@ def test_a_builder_slides_beams():
         )
 
 
-MISTAKES = {
+MISTAKES: dict[str, dict] = {
     'and 0.06 m of it are outside its guide at the lower limit': {'mouth': 1.34},
     'leaves its guide, of 1.2 m, at the upper limit 1.3': {'limit': 'lower="0" upper="1.3"'},
     'has a guide whose range, 0.1 to 1, is without zero': {'limit': 'lower="0.1" upper="1"'},
