@@ -142,6 +142,7 @@ KINDS: dict[str, Callable[[], frs.ArmBuilder]] = {
     'rigid body': _tree,
     'beam, assumed modes': lambda: _tree({}),
     'beam, finite elements': lambda: _tree({'elements': 2}),
+    'beam, twist coupling': lambda: _tree({'twist_coupling': True}),
     'spatial beam': lambda: _tree({'axis': [(0, 0, 0), (0.4, 0, 0)]}),
     'reduced link': _reduced,
     'sliding link': _sliding,

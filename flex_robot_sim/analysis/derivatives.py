@@ -20,10 +20,11 @@ from flex_robot_sim.analysis.tangent import smooth_slopes
 from flex_robot_sim.analysis.workspace_pool import borrowed
 from flex_robot_sim.dynamics.forward_dynamics_derivatives import forward_dynamics_derivatives
 from flex_robot_sim.dynamics.loads import Push, make_loads
-from flex_robot_sim.dynamics.mass_matrix import refuse_massless
+from flex_robot_sim.dynamics.mass_matrix import mass_matrix, refuse_massless
 from flex_robot_sim.model.arguments import checked, checked_coordinates, refuse_closed_loops
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.motion.limits import effort_limits
+from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.summary import summarized
 
 
@@ -85,6 +86,8 @@ def derivatives(
     :param q: coordinates, (nq,) [rad, m]; v: their rates, (nv,); default: zero.
     :param effort: of the motors, (joints,) [N m, N]; default: zero.
     :param pushes: loads on links, each a Push.
+    :raises SettingError: if the mass matrix is not positive definite, because a spatial beam or
+        a reduced link is deformed too much.
 
     Example::
 
@@ -122,8 +125,27 @@ def derivatives(
             *np.zeros((3, n, n)),
             slopes,
         )
+    if np.isnan(slopes).any() and np.isfinite(q).all() and np.isfinite(v).all():
+        _refuse_large_deformation(arm, q)
     return ForwardDynamicsDerivatives(
         a, slopes[:, :n], slopes[:, n : 2 * n], slopes[:, 2 * n :], bool(is_smooth) and is_within
+    )
+
+
+def _refuse_large_deformation(arm, q):
+    """Raise SettingError if the mass matrix of second order is not positive definite."""
+    values, vectors = np.linalg.eigh(mass_matrix(arm.arrays, q))
+    if values[0] > 0.0:
+        return
+    sizes = {
+        link: max(np.abs(vectors[columns, 0]).max() for _, columns in arm.beams_of(link))
+        for link in arm.segments
+    }
+    link = max(sizes, key=sizes.__getitem__)
+    raise SettingError(
+        f'the mass matrix at q is not positive definite: link "{link}" is '
+        'deformed beyond the range of its inertia, which is of second order. Give smaller '
+        'elastic coordinates, or the link more segments'
     )
 
 

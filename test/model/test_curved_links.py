@@ -5,6 +5,7 @@ import pytest
 from arms import beam, complaint, flexible_arm
 
 import flex_robot_sim as frs
+from flex_robot_sim.util.exceptions import SettingError
 
 ANGLE = np.linspace(0.0, np.pi / 2, 9)
 ARC = 0.3 * np.stack([np.sin(ANGLE), 1 - np.cos(ANGLE), 0 * ANGLE], axis=1)
@@ -86,6 +87,19 @@ def test_slopes_of_a_curved_link_are_those_of_its_accelerations():
         ) / (2 * step)
         scale = np.abs(difference).max()
         assert np.abs(slopes.da_dq[:, k] - difference).max() < 1e-5 * scale
+
+
+def test_derivatives_refuse_a_deformation_beyond_the_second_order_of_the_inertia():
+    arm = built()
+    q = 0.01 * np.random.default_rng(1).normal(size=arm.nq)  # a stretch of 1 %
+    assert np.linalg.eigvalsh(frs.mass_matrix(arm, q))[0] < 0.0
+    with pytest.raises(SettingError) as caught:
+        frs.derivatives(arm, q)
+    assert str(caught.value) == (
+        'the mass matrix at q is not positive definite: link "hook" is deformed beyond the range '
+        'of its inertia, which is of second order. Give smaller elastic coordinates, or the link '
+        'more segments'
+    )
 
 
 ALL_OF_STIFFNESS = (
