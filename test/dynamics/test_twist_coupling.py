@@ -293,3 +293,16 @@ def test_a_strip_near_lateral_buckling_is_reported_without_twist_coupling():
     assert sim.reports[0].startswith(
         'link "arm" carries more than 0.3 of its lateral buckling load at '
     )
+
+
+def test_other_numbers_and_a_batch_keep_the_coupling():
+    arm = jointed(None, (0, 0, -9.81))
+    changed = frs.with_parameters(arm, {'upper.EIz': arm.description.beam('upper').EIy})
+    assert changed.beams[0].is_spatial  # so that a fit is smooth
+    assert changed.coordinate_names == arm.coordinate_names
+    sim, batch = frs.Simulation(arm), frs.Batch(arm, 2)
+    sim.step(20)
+    batch.step(20)
+    for link, deflection in sim.deflection.items():
+        assert np.abs(batch.deflection[link] - deflection).max() < 1e-13
+    assert np.abs(batch.curvature['upper/long'] - sim.curvature['upper/long']).max() < 1e-13
