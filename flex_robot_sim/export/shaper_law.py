@@ -63,13 +63,12 @@ LIMITER_VARIABLES = (
     Field('begin_of_part', 'real', ('joints',), 'of the track', 'rad, m'),
 )
 # variables of one call
-LOCALS = {
-    **dict.fromkeys(('j', 'k', 'm', 'i', 'corner', 'table_row', 'bits', 'side', 'old'), 'int'),
-    **dict.fromkeys(('following', 'previous', 'next_row', 'behind', 'after', 'here'), 'int'),
-    **dict.fromkeys(('along', 'product', 'gain', 'total', 'wanted', 'part', 'value'), 'real'),
-    **dict.fromkeys(('a', 'b', 'c', 'z', 'bend', 'low', 'high', 'change', 'done'), 'real'),
-    **dict.fromkeys(('tick', 'goal', 'distance', 'next_tick', 'newest'), 'real'),
-}
+INTEGERS = 'j k m i corner table_row bits side old previous next_row behind after here'
+REALS = (
+    'along product gain total wanted part value a b c z bend change done tick goal distance '
+    'next_tick newest'
+)
+LOCALS = {**dict.fromkeys(INTEGERS.split(), 'int'), **dict.fromkeys(REALS.split(), 'real')}
 
 
 def start(v: Any) -> None:
@@ -143,7 +142,9 @@ def look_up_frequencies(v: Any) -> None:
         table_row = 0
         product = 1.0
         bits = corner
-        for k in range(v.AXES):
+        for i in range(v.AXES):
+            # the last axis has the lowest bit
+            k = v.AXES - 1 - i
             side = bits % 2
             bits = bits // 2
             if side == 1:

@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.slow, needs_compiler]
 
 CASES = {case.name: case for case in shaper_cases()}
 LANGUAGES = 'c', 'cpp'
-# the law is the same, statement by statement: what remains is the order of a few products
+# the order of operations is the same: on most processors the numbers are equal bit for bit
 ROUNDING = 1e-12
 OK, NOT_FINITE, JUMP, CHANGING = 0, 2, 3, 8
 

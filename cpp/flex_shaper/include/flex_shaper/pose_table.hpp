@@ -32,7 +32,7 @@ public:
             double weight = 1.0;
             std::int32_t row = 0;
             for (std::int32_t k = 0; k < t.axes; ++k) {
-                const std::int32_t side = corner >> k & 1U;
+                const std::int32_t side = corner >> (t.axes - 1 - k) & 1U;
                 weight *= side == 1 ? share_[index(k)] : 1.0 - share_[index(k)];
                 row += (cell_[index(k)] + side) * t.axis_stride[k];
             }
