@@ -38,7 +38,7 @@ def test_the_law_equals_the_compiled_one_bit_for_bit(name):
     n = v.JOINTS
     samples = random_moves(300 if n == 6 else 800, n, 1, 1.5)
     samples = samples[100:]  # in motion
-    out = []
+    out: list[np.ndarray] = []
     for sample in samples:
         v.set_point = sample
         (shaper_law.check_set_point if out else shaper_law.restart)(v)
