@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import functools
 import shutil
 import subprocess
@@ -48,6 +49,7 @@ static int32_t step_{0}(const double *p, double *q) {{ return {0}_step(&{0}_memo
 def sources():
     """Return a folder with the headers of all cases."""
     folder = Path(tempfile.mkdtemp(prefix='shaper-code-'))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     names = []
     for case in shaper_cases():
         tables = shaper_tables(case.specification, case.joints, PERIOD, case.name, 'arm')

@@ -251,7 +251,7 @@ def test_the_core_is_found_by_cmake(tmp_path):
 
 def test_the_tables_of_the_core_are_those_of_generated_headers():
     text = (ROOT / 'cpp/flex_shaper/include/flex_shaper/tables.h').read_text('utf-8')
-    assert shared_declarations() in text
+    assert shared_declarations() in text, 'copy c_tables.shared_declarations() into tables.h'
 
 
 @pytest.mark.long
