@@ -1,4 +1,4 @@
-"""Press with 10 N and slide: the linear model of the flexible arm tells which gain is stable."""
+"""Press with 10 N and slide: the linear model of the arm determines which gain is stable."""
 
 import matplotlib.pyplot as plt
 import numpy as np
