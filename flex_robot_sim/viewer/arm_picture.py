@@ -12,6 +12,7 @@ from flex_robot_sim.display.bending import BendingShape
 from flex_robot_sim.display.colours import colour_ramp
 from flex_robot_sim.display.reduced_surface import link_surfaces
 from flex_robot_sim.model.arm_model import ArmModel, Frame
+from flex_robot_sim.model.body_kinds import LENGTH, OFFSET, SLIDING
 from flex_robot_sim.spatial.turns import quaternions, rotation
 from flex_robot_sim.viewer.geometry import CYLINDER, UNIT_BOX
 from flex_robot_sim.viewer.solids import DEFAULT_COLOUR, Attachments, Solid
@@ -33,7 +34,8 @@ class DeflectionScaler:
     def __init__(self, arm: ArmModel) -> None:
         self.arm = self.linear = arm
         if arm.coupling != 'zero_order':
-            arrays, second = arm.arrays, ('station_H', 'station_setback', 'station_Q')
+            arrays = arm.arrays
+            second = 'station_H', 'station_setback', 'station_Q', 'slide_H', 'slide_tip_H'
             zeros = {name: np.zeros_like(getattr(arrays, name)) for name in second}
             self.linear = replace(arm, coupling='zero_order', arrays=arrays._replace(**zeros))
 
@@ -167,7 +169,7 @@ def straight_links(arm: ArmModel) -> list[Solid]:
         for surface in surfaces
     ]
     shape = BendingShape(arm, pieces=1, skipped={surface.link for surface in surfaces})
-    bent = shape.bent(np.zeros(arm.size), in_links=True)
+    bent = shape.bent(_whole_links(arm), in_links=True)
     for link in shape.links:
         vertices, faces = UNIT_BOX if link.shape == 'box' else CYLINDER
         for k in range(link.pieces.start, link.pieces.stop):
@@ -182,6 +184,15 @@ def straight_links(arm: ArmModel) -> list[Solid]:
                 )
             )
     return links
+
+
+def _whole_links(arm):
+    """Coordinates (n,) at which no sliding link is in its guide, and no link bends."""
+    q = np.zeros(arm.size)
+    for body in np.flatnonzero(arm.arrays.kind == SLIDING):
+        data = arm.arrays.slide_data[body]
+        q[arm.arrays.slide[body]] = data[LENGTH] - data[OFFSET]
+    return q
 
 
 def _merge_solids(attachments, visible_solids, colour):

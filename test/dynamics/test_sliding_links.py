@@ -15,6 +15,7 @@ from flex_robot_sim.display.description import display_description
 from flex_robot_sim.display.display_joints import DisplayJoints
 from flex_robot_sim.formulations import make
 from flex_robot_sim.formulations.sliding_link import SlidingLink
+from flex_robot_sim.viewer.arm_picture import straight_links
 
 GRAVITY = (3.0, -5.0, 7.0)
 WEIGHTS = 3 / 4, -3 / 20, 1 / 60  # of a central difference of sixth order
@@ -231,6 +232,12 @@ def test_twists_are_rates_of_poses(options):
     assert np.allclose(frs.twist_rate(arm, q, v, a, **form), J @ a + rate, atol=1e-8)
 
 
+def test_a_straight_link_of_the_viewer_has_its_whole_length():
+    for solid in straight_links(arm_of(ARMS['telescope'])):
+        ends = solid.vertices[:, 0].min(), solid.vertices[:, 0].max()
+        assert ends == pytest.approx((0.0, 1.2 if solid.link == 'tip_boom' else LENGTH))
+
+
 def test_a_tip_deflects_from_its_straight_link():
     arm = arm_of(ARMS['boom'])
     q, _ = state_of(arm, 7)
@@ -313,6 +320,30 @@ MISTAKES: dict[str, dict] = {
         'swap': ('name="swing" type="continuous"', 'name="swing" type="floating"')
     },
 }
+
+
+CONSTRAINT = (
+    '<constraint name="loop" type="spherical"><parent link="base"/>'
+    '<child link="tool"/></constraint>'
+)
+FINGER = (
+    '<link name="finger"><inertial><mass value="1"/>'
+    '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>'
+    '<joint name="bend" type="continuous"><parent link="tool"/><child link="finger"/>'
+    '<axis xyz="0 1 0"/><mimic joint="swing"/></joint>'
+)
+
+
+@pytest.mark.parametrize(
+    ('more', 'message'),
+    [
+        (CONSTRAINT, 'constraint "loop" closes a loop, and link "boom" slides'),
+        (FINGER, 'joint "bend" mimics "swing", and link "boom" slides. Write mimic="held"'),
+    ],
+)
+def test_loops_and_mimic_joints_next_to_sliding_links_are_refused(more, message):
+    text = sliding_arm().replace('<flexibility>', f'{more}<flexibility>')
+    assert message in complaint(text)
 
 
 @pytest.mark.parametrize('message', MISTAKES)
