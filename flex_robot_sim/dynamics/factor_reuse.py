@@ -67,10 +67,10 @@ def refine_dynamics(arm, q, qd, effort, h, guess, work, qdd):
             residual[j] += gear_force
             residual[m] += 0.5 * h * work.joint_force_slope[m] * guess[m] - g * gear_force
     for i in range(arm.parent.size):
-        own = arm.own[i]
-        for k in range(arm.block[i]):
-            for m in range(arm.block[i]):
-                residual[own[k]] -= work.implicit[i, k, m] * guess[own[m]]
+        first = arm.first[i]  # a free length has no implicit stiffness
+        for k in range(arm.modes[i]):
+            for m in range(arm.modes[i]):
+                residual[first + k] -= work.implicit[i, k, m] * guess[first + m]
     solve_with_factors(arm, residual, work, qdd)
     for k in range(qdd.size):
         qdd[k] += guess[k]
@@ -155,14 +155,17 @@ def solve_with_factors(arm, force, work, qdd):
                     else (force[m] + work.coupling[j] * qdd[j]) / work.added_inertia[m]
                 )
             add_scaled(qdd[j], arm.screw[i], dV)
-        own, E = arm.own[i], work.E[i]
-        for k in range(arm.block[i] - 1, -1, -1):
+        first, E, slide, n = arm.first[i], work.E[i], arm.slide[i], arm.modes[i]
+        if slide >= 0:
+            qdd[slide] = (work.z[i, n] - dot(work.Z[i, n], dV)) * E[n, n]
+            for k in range(n):
+                work.z[i, k] -= E[n, k] * qdd[slide]
+        for k in range(n - 1, -1, -1):
             total = work.z[i, k] - dot(work.Z[i, k], dV)
-            for m in range(k + 1, arm.block[i]):
-                total -= E[m, k] * qdd[own[m]]
-            qdd[own[k]] = total * E[k, k]
-        if arm.slide[i] >= 0:
-            slide = arm.slide[i]
+            for m in range(k + 1, n):
+                total -= E[m, k] * qdd[first + m]
+            qdd[first + k] = total * E[k, k]
+        if slide >= 0:
             m = arm.motor[slide]
             if m >= 0:
                 qdd[m] = (

@@ -327,7 +327,7 @@ def add_to_station(i, parent, station, n, work):
 def set_accelerations(arm, work, qdd):
     """Base to tip: accelerations of joints, motors and modes, from the factors of `eliminate`."""
     for i in range(arm.parent.size):
-        j, n, dV = arm.joint[i], arm.block[i], work.dV[i]
+        j, n, dV = arm.joint[i], arm.modes[i], work.dV[i]
         set_acceleration_without_joint(arm, i, work, qdd)
         if j >= 0:
             # tau already includes c through F0, so subtract it from dV
@@ -349,15 +349,20 @@ def set_accelerations(arm, work, qdd):
                 qdd[m] = (work.force[m] + work.coupling[j] * qdd[j]) / work.added_inertia[m]
         elif arm.parent[i] < 0 and arm.base.shape[0] > 0:
             add_base_acceleration(arm, work, qdd)
-        own = arm.own[i]
+        first, slide = arm.first[i], arm.slide[i]
+        if slide >= 0:  # the free length comes last
+            total = work.z[i, n] - dot(work.Z[i, n], dV)
+            qdd[slide] = total * work.E[i, n, n]
+            for k in range(n):
+                work.z[i, k] -= work.E[i, n, k] * qdd[slide]
         for k in range(n - 1, -1, -1):
             total = work.z[i, k]
             for r in range(6):
                 total -= work.Z[i, k, r] * dV[r]
             for m in range(k + 1, n):
-                total -= work.E[i, m, k] * qdd[own[m]]
-            qdd[own[k]] = total * work.E[i, k, k]
-        if arm.slide[i] >= 0:
+                total -= work.E[i, m, k] * qdd[first + m]
+            qdd[first + k] = total * work.E[i, k, k]
+        if slide >= 0:
             set_slide_motor(arm, i, work, qdd)
 
 
@@ -372,11 +377,13 @@ def set_acceleration_from_parent(arm, i, R, p, K, work, qdd):
     if station < 0:
         set_in_child(R, p, work.dV[parent], dV)
     else:
-        parent_motion, own = work.parent_motion, arm.own[parent]
+        parent_motion, first, slide = work.parent_motion, arm.first[parent], arm.slide[parent]
         for r in range(6):
             parent_motion[r] = work.dV[parent, r]
-            for k in range(arm.block[parent]):
-                parent_motion[r] += K[station, r, k] * qdd[own[k]]
+            for k in range(arm.modes[parent]):
+                parent_motion[r] += K[station, r, k] * qdd[first + k]
+            if slide >= 0:
+                parent_motion[r] += K[station, r, arm.modes[parent]] * qdd[slide]
         set_in_child(R, p, parent_motion, dV)
 
 
