@@ -86,9 +86,9 @@ def energies(batch):
     return energy.kinetic + energy.strain + energy.gravity
 
 
-@pytest.mark.parametrize('drops', [250, pytest.param(25000, marks=pytest.mark.long)])
+@pytest.mark.parametrize('drops', [60, pytest.param(25000, marks=pytest.mark.long)])
 def test_energy_never_rises_in_random_drops(drops):
-    rng, rises = np.random.default_rng(1), []
+    rng, rises, size = np.random.default_rng(1), [], min(drops, 250)
     for law in (
         'stiffness="1e5"',
         'stiffness="1e5" damping="100" friction="0.3"',
@@ -96,10 +96,10 @@ def test_energy_never_rises_in_random_drops(drops):
         'friction="0.8"',
     ):
         arm = frs.load(tumbling_box(law))
-        for _ in range(drops // 250):
-            batch = frs.Batch([arm] * 250)
-            q = rng.uniform([-0.3, 0.2, -3], [1.0, 0.5, 3], (250, 3))
-            batch.set_state(q, rng.normal(size=(250, 3)) * [2.0, 2.0, 10.0])
+        for _ in range(drops // size):
+            batch = frs.Batch([arm] * size)
+            q = rng.uniform([-0.3, 0.2, -3], [1.0, 0.5, 3], (size, 3))
+            batch.set_state(q, rng.normal(size=(size, 3)) * [2.0, 2.0, 10.0])
             last = first = energies(batch)
             for _ in range(60):
                 batch.step(5)
