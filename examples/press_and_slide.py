@@ -70,11 +70,14 @@ pressed = simulate(1000.0, 0.0, 2.0)[0].q
 least = least_damping(make(0.0), pressed)
 rigid = least_damping(make(0.0, scale=1e4), pressed * [1, 1, *np.zeros(len(pressed) - 2)])
 print(f'stable from {least:.0f} N s/m on; the rigid model says {rigid:.0f} N s/m')
-for damping in (1.2 * rigid, 1.5 * least):
+_, panels = plt.subplots(2, sharex=True)
+for panel, damping in zip(panels, (1.2 * rigid, 1.5 * least)):
     sim, force = simulate(damping, 0.1, 3.0)
     last = force[-1000:]
     print(f'{damping:.0f} N s/m: {last.mean():.2f} N, within {np.ptp(last) / 2:.3f} N')
-    plt.plot(np.arange(force.size) * TIME_STEP, force, label=f'{damping:.0f} N s/m')
-plt.gca().set(xlabel='time [s]', ylabel='force on the floor [N]', xlim=(0, 3), ylim=(0, 40))
-plt.legend()
+    panel.plot(np.arange(force.size) * TIME_STEP, force)
+    panel.set(ylabel='force on the floor [N]', title=f'{damping:.0f} N s/m', xlim=(0, 1.5))
+    panel.grid()
+panel.set(xlabel='time [s]')
+plt.tight_layout()
 plt.savefig('press_and_slide.png', dpi=120)
