@@ -214,12 +214,15 @@ def _has_straight_beam(link):
 
 def _with_stiffness_factor(link, factor):
     beam = link.beam
-    scaled = {name: factor * getattr(beam, name) for name in ('EIy', 'EIz', 'EA', 'kGAy', 'kGAz')}
     if beam.reduced is not None:
         total = factor * beam.reduced.stiffness_scale
         return replace(
             link, beam=replace(beam, reduced=replace(beam.reduced, stiffness_scale=total))
         )
+    names = ['EIy', 'EIz', 'EA', 'kGAy', 'kGAz']
+    if not beam.count('torsion'):  # GJ is no quantity of its own
+        names.append('GJ')
+    scaled = {name: factor * getattr(beam, name) for name in names}
     matrices = beam.matrices and beam.matrices.scaled(stiffness=factor)
     return replace(link, beam=replace(beam, **scaled, matrices=matrices))
 
@@ -286,7 +289,9 @@ LINK_QUANTITIES = {
         _with_length,
     ),
     'stiffness': Quantity(
-        _attribute('', "factor of EIy, EIz and EA, as for Young's modulus", above=0.0),
+        _attribute(
+            '', 'factor of all stiffnesses of the link, but for a GJ of its own', above=0.0
+        ),
         'stiffness',
         lambda link: None if link.beam is None or not link.beam.freedom else 1.0,
         _with_stiffness_factor,

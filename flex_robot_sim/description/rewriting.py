@@ -144,19 +144,13 @@ def edits_of(before: RobotDescription, after: RobotDescription, path: str) -> li
         scale = link.beam.reduced.stiffness_scale
         return [Edit((*flexible, ('reduced', '')), 'stiffness_scale', _text(scale))]
     if word == 'stiffness':
-        factor = link.beam.EIz / old.beam.EIz
         if old.beam.size is not None:
-            return [
-                Edit(
-                    (*flexible, ('material', '')),
-                    'E',
-                    _text(factor * _material(before, name, 'E')),
-                )
-            ]
+            return _moduli_edits(before, old, link)
         return [
             Edit((*flexible, ('section', '')), key, _text(getattr(link.beam, key)))
-            for key in ('EIy', 'EIz', 'EA')
+            for key in ('EIy', 'EIz', 'GJ', 'EA', 'kGAy', 'kGAz')
             if np.isfinite(getattr(link.beam, key))
+            and getattr(link.beam, key) != getattr(old.beam, key)
         ]
     if word in DAMPING_ATTRIBUTES:
         return [
@@ -218,11 +212,32 @@ def _end_joint_edits(before, after, link):
     ]
 
 
+def _moduli_edits(before, old, link):
+    """Return Edits of E and G, by which a factor of all stiffnesses is written."""
+    flexible = (('flexibility', ''), ('link', link.name), ('material', ''))
+    factor = link.beam.EIz / old.beam.EIz
+    moduli = {name: _material(before, link.name, name) for name in ('E', 'G')}
+    if old.beam.count('torsion'):
+        _refuse_shear(old, 'stiffness')
+        del moduli['G']
+    return [Edit(flexible, name, _text(factor * value)) for name, value in moduli.items() if value]
+
+
+def _refuse_shear(link, word):
+    """Refuse to write a stiffness of a material whose G makes GJ and the shear stiffness."""
+    if np.isfinite(link.beam.kGAy):
+        raise UsageError(
+            f'{link.name}.{word} cannot be written: G of its <material> makes the stiffnesses of '
+            'torsion and of shear. Describe the link by a <section>.'
+        )
+
+
 def _material_edits(before, old, link, word):
-    """Return Edits of E or G; UsageError if E determines other stiffnesses, too."""
+    """Return Edits of E or G; UsageError if they determine other stiffnesses, too."""
     flexible = (('flexibility', ''), ('link', link.name), ('material', ''))
     ratio = getattr(link.beam, word) / getattr(old.beam, word)
     if word == 'GJ':
+        _refuse_shear(old, word)
         return [Edit(flexible, 'G', _text(ratio * _material(before, link.name, 'G')))]
     if any(
         old.beam.count(direction)

@@ -3,9 +3,13 @@
 import numpy as np
 import pytest
 from arms import beam, complaint, flexible_arm
+from refusals import refusal
 
 import flex_robot_sim as frs
-from flex_robot_sim.util.exceptions import SettingError
+from flex_robot_sim.description.rewriting import edits_of, rewritten
+from flex_robot_sim.description.robot_parameters import parameters_of, with_parameters
+from flex_robot_sim.model.assembly import build_arm
+from flex_robot_sim.util.exceptions import SettingError, UsageError
 
 ANGLE = np.linspace(0.0, np.pi / 2, 9)
 ARC = 0.3 * np.stack([np.sin(ANGLE), 1 - np.cos(ANGLE), 0 * ANGLE], axis=1)
@@ -46,6 +50,44 @@ def test_a_curved_link_is_drawn_from_root_to_tip():
     straight = dict(zip(joints.names, joints.positions(np.zeros(arm.nq))))
     assert all(abs(straight[name]) < 1e-12 for name in straight if 'flex' in name)
     assert 'hook_flex_1' in display_description(arm)
+
+
+def frequencies_without_weight(description):
+    return frs.frequencies(build_arm(description, gravity=(0.0, 0.0, 0.0)))
+
+
+@pytest.mark.parametrize(
+    'inside',
+    [
+        None,  # curved_arm: an outline and a material
+        HOOK,
+        '<axis points="0 0 0  0.5 0.1 0  1 0 0"/><rectangle width="0.02" height="0.03"/>'
+        '<material E="1e7" G="4e6" shear_factor="0.8"/>',
+        '<section EIy="20" EIz="30" GJ="10" EA="1e6" kGAy="400" kGAz="500"/><modes torsion="0"/>',
+        '<rod diameter="0.02"/><material E="1e7" G="4e6" shear_factor="0.9"/><modes torsion="0"/>',
+    ],
+)
+def test_four_times_the_stiffness_of_a_link_doubles_its_frequencies_and_is_written(inside):
+    before = frs.read_description('curved_arm' if inside is None else flexible_arm(beam(inside)))
+    path = f'{next(link.name for link in before.links if link.beam)}.stiffness'
+    after = with_parameters(before, {path: 4.0})
+    found = frequencies_without_weight(after)
+    assert found == pytest.approx(2.0 * frequencies_without_weight(before), rel=1e-9)
+    text = rewritten(before.text, edits_of(before, after, path), {})
+    again = frequencies_without_weight(frs.read_description(text))
+    assert again == pytest.approx(found, rel=2e-6)  # six digits are written
+
+
+@pytest.mark.parametrize('word', ['stiffness', 'GJ'])
+def test_a_modulus_of_torsion_and_shear_is_not_written(word):
+    rod = '<rod diameter="0.02"/><material E="1e7" G="4e6" shear_factor="0.9"/>'
+    before = frs.read_description(flexible_arm(beam(rod + '<modes torsion="1"/>')))
+    path = f'arm.{word}'
+    after = with_parameters(before, {path: 1.2 * parameters_of(before)[path].value})
+    assert refusal(UsageError, edits_of, before, after, path) == (
+        f'{path} cannot be written: G of its <material> makes the stiffnesses of torsion and of '
+        'shear. Describe the link by a <section>.'
+    )
 
 
 def test_deflections_are_in_the_frame_of_the_undeformed_tip():
