@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from flex_robot_sim.viewer.browser import Page
 
 SURFACE_COLOURS = colour_ramp(16)  # of triangles of reduced links
+SHAPED_PIECES = 20  # of a curved, twisted or tapered link that does not bend
 GHOST_STYLE = (0.55, 0.58, 0.62), 0.28  # colour and opacity of the rigid arm
 
 
@@ -168,8 +169,23 @@ def straight_links(arm: ArmModel) -> list[Solid]:
         Solid(surface.link, surface.points, surface.triangles, DEFAULT_COLOUR, False)
         for surface in surfaces
     ]
-    shape = BendingShape(arm, pieces=1, skipped={surface.link for surface in surfaces})
-    bent = shape.bent(_whole_links(arm), in_links=True)
+    drawn = {surface.link for surface in surfaces}
+    shaped = {link for link in arm.segments if _has_shape(arm.description.beam(link))} - drawn
+    q = _whole_links(arm)
+    for pieces, skipped in ((1, drawn | shaped), (SHAPED_PIECES, {*arm.segments} - shaped)):
+        links += _straight_pieces(BendingShape(arm, pieces=pieces, skipped=skipped), q)
+    return links
+
+
+def _has_shape(beam):
+    """Whether a beam is curved, twisted or tapered, so that one piece does not show it."""
+    return beam.axis is not None or bool(beam.twist) or beam.profile is not None
+
+
+def _straight_pieces(shape, q):
+    """Solids of the pieces of a BendingShape at coordinates q (n,), in their links."""
+    links = []
+    bent = shape.bent(q, in_links=True)
     for link in shape.links:
         vertices, faces = UNIT_BOX if link.shape == 'box' else CYLINDER
         for k in range(link.pieces.start, link.pieces.stop):

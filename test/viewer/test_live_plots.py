@@ -216,3 +216,12 @@ def test_flexible_joints_are_plotted_against_their_motors():
     x, twist = paper.plots['joints against their motors']
     assert twist[:, 0] == pytest.approx(4.0 * (seen.stamp + x))  # mrad
     assert paper.plots['efforts'][1][:, 0] == pytest.approx(7.0)
+
+
+def test_a_curved_link_that_does_not_bend_lies_on_its_circle():
+    corners = np.concatenate(
+        [one.vertices for one in straight_links(load('curved_arm')) if one.link == 'tube']
+    )
+    # a tube of 30 mm along a quarter circle of 0.5 m; its pieces are chords
+    distance = np.abs(np.hypot(corners[:, 0], corners[:, 2] - 0.5) - 0.5)
+    assert distance.max() < 0.017 and np.abs(corners[:, 1]).max() < 0.0151
