@@ -4,6 +4,7 @@ import numpy as np
 
 from flex_robot_sim.dynamics.forward_dynamics import set_bodies
 from flex_robot_sim.dynamics.kinematics import set_base_poses
+from flex_robot_sim.dynamics.moved_base import COLUMNS, TWIST, place_base
 from flex_robot_sim.model.arguments import checked
 from flex_robot_sim.model.arm_model import ArmModel, Frame, make_workspace
 
@@ -24,6 +25,10 @@ class Posture:
         set_bodies(self._arrays, q, self._rates, self._work)
         set_base_poses(self._arrays, self._work)
         return q
+
+    def place_base(self, pose: np.ndarray) -> None:
+        """Put a moved base at a pose (7,), from the next `take` on."""
+        place_base(np.append(pose, np.zeros(COLUMNS - TWIST)), self._work)
 
     def section(self, body: int, station: int) -> tuple[np.ndarray, np.ndarray]:
         """Rotation (3, 3) and origin (3,) [m] of a cross-section, in the base frame."""

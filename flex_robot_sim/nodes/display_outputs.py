@@ -46,7 +46,7 @@ class DisplayOutputs:
     ) -> None:
         """Make the publishers; the path of the link `tool` is drawn."""
         self._arm, self._tool = arm, arm.frames[tool]
-        self._state: tuple[int, np.ndarray, int] | None = None  # stamp, coordinates, epoch
+        self._state: tuple[int, np.ndarray, int, np.ndarray | None] | None = None
         self._base = arm.description.links[0].name
         self._joints = DisplayJoints(arm)
         self._rods = [
@@ -66,13 +66,16 @@ class DisplayOutputs:
         self._timer.timer_period_ns = round(1e9 / settings.display_rate)
         self._set_scale(settings)
 
-    def show(self, stamp: int, q: np.ndarray, epoch: int = 0) -> None:
+    def show(
+        self, stamp: int, q: np.ndarray, epoch: int = 0, base_pose: np.ndarray | None = None
+    ) -> None:
         """
         Draw the coordinates (n,) next time, with a stamp [ns]; any thread may call this.
 
         :param epoch: a new number marks a discontinuity such as a reset: the tool path is cleared.
+        :param base_pose: (7,) of a moved base.
         """
-        self._state = stamp, q, epoch
+        self._state = stamp, q, epoch, base_pose
 
     def _set_scale(self, settings):
         scale = settings.strain_scale or None
@@ -116,10 +119,10 @@ class DisplayOutputs:
     def _draw(self):
         if self._state is None:
             return
-        stamp, q, epoch = self._state
+        stamp, q, epoch, base_pose = self._state
         if self._joint_publisher.get_subscription_count():
             self._joint_publisher.publish(
-                self._joint_states.fill(stamp, self._joints.positions(q))
+                self._joint_states.fill(stamp, self._joints.positions(q, base_pose))
             )
         self._update_path(q, epoch)
         subscribers = self._marker_publisher.get_subscription_count()

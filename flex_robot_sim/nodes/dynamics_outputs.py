@@ -10,6 +10,7 @@ from nav_msgs.msg import Odometry
 from rclpy.node import Node
 from rosgraph_msgs.msg import Clock as ClockMessage
 
+from flex_robot_sim.display.base_joints import base_frames, is_base_shown
 from flex_robot_sim.nodes.arm_outputs import ArmOutputs, PosePublisher
 from flex_robot_sim.nodes.display_outputs import DisplayOutputs
 from flex_robot_sim.nodes.imu_outputs import publish_imus
@@ -33,10 +34,10 @@ class DynamicsOutputs:
         self._loop, self._node_clock = loop, node.get_clock()
         self._uses_simulated_time = settings.publish_clock or loop.is_lockstep
         self._arm_outputs = ArmOutputs(node, arm)
-        base = arm.description.links[0].name
-        self._tool = arm.tool
+        self._tool, self._moves = arm.tool, arm.description.base_motion is not None
+        base = base_frames(arm.description)[0] if self._moves else arm.description.links[0].name
         self._tool_pose = PosePublisher(node, topics.TOOL_POSE, base)
-        self._base = None if arm.description.free_joint is None else _Base(node, arm)
+        self._base = _Base(node, arm) if is_base_shown(arm.description) else None
         self._wrenches = [
             *_joint_wrenches(node, arm, settings.wrench_joints),
             *_constraint_forces(node, arm),
@@ -97,7 +98,8 @@ class DynamicsOutputs:
             wrench.send(stamp, simulation)
 
     def _show(self, simulation, _effort):
-        self._display.show(self.stamp(simulation), simulation.q, self._loop.resets)
+        base_pose = simulation.base_pose if self._moves else None
+        self._display.show(self.stamp(simulation), simulation.q, self._loop.resets, base_pose)
 
     def _send_clock(self, simulation, _effort):
         set_stamp(self._clock_message.clock, round(simulation.time * SECOND))
@@ -134,11 +136,11 @@ def _constraint_forces(node, arm):
 
 
 class _Base:
-    """Publisher of the pose and twist of a free base."""
+    """Publisher of the pose and twist of a free or moved base."""
 
     def __init__(self, node, arm):
-        self._message, joint = Odometry(), arm.description.free_joint
-        self._message.header.frame_id, self._message.child_frame_id = joint.parent, joint.child
+        self._message, frames = Odometry(), base_frames(arm.description)
+        self._message.header.frame_id, self._message.child_frame_id = frames
         self._publisher = advertise(node, topics.BASE_ODOMETRY)
 
     def send(self, stamp, simulation):

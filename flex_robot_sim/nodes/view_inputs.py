@@ -48,8 +48,7 @@ class ViewInputs:
         self._listen(topics.MOTOR_STATES, self._on_motors)
         self._listen(topics.FLEX_STATES, self._on_flex)
         self._listen(topics.JOINT_STATES, self._on_joints)
-        if arm.has_free_base:
-            self._listen(topics.BASE_ODOMETRY, self._on_base)
+        self._listen(topics.BASE_ODOMETRY, self._on_base)
         self._listen(topics.TARGET, self._on_target)
         self._listen(topics.TWIN_JOINT_STATES, self._on_twin)
         self._listen(topics.PUSH, self._on_push)
@@ -127,8 +126,16 @@ class ViewInputs:
         )
 
     def _on_base(self, _, message):
+        pose = pose_of(message.pose.pose)
+        if not self._arm.has_free_base:
+            length = np.linalg.norm(pose[3:])
+            if not np.isfinite(pose).all() or abs(length - 1.0) > 0.01:
+                raise CommandError('base_odometry has no finite pose')
+            pose[3:] /= length
+            self._observed.base_pose = pose
+            return
         base = self._observed.coordinates[self._arm.base_q]
-        base[:] = base_coordinates(self._arm, body_pose(self._arm, pose_of(message.pose.pose)))
+        base[:] = base_coordinates(self._arm, body_pose(self._arm, pose))
 
     def _on_target(self, now, message):
         self._observed.target[:] = self._target.read(message)

@@ -11,6 +11,7 @@ import numpy as np
 
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.analysis.imu_kinematics import imu_mounts
+from flex_robot_sim.display.base_joints import base_frames
 from flex_robot_sim.display.description import undeformed_tip
 from flex_robot_sim.model.described_text import described_text, reduced_files
 from flex_robot_sim.recording.mcap_file import RecordingWriter
@@ -140,23 +141,26 @@ class SimulationRecording:
             self._queue(
                 topics.CONSTRAINT_FORCE.with_word(word), stamp, wrench(stamp, child, force)
             )
-        if arm.description.free_joint is not None:
-            joint = arm.description.free_joint
+        if arm.has_free_base or simulation.is_base_moved:
             self._queue(
                 topics.BASE_ODOMETRY,
                 stamp,
                 odometry(
-                    stamp, (joint.parent, joint.child), simulation.base_pose, simulation.base_twist
+                    stamp,
+                    base_frames(arm.description),
+                    simulation.base_pose,
+                    simulation.base_twist,
                 ),
             )
         for name, word in self._contact_words.items():
             link, force = arm.description.contact(name).link, simulation.contact(name).wrench
             self._queue(topics.CONTACT.with_word(word), stamp, wrench(stamp, link, force))
         T = simulation.pose(self._tool)
+        tool_frame = arm.description.links[0].name
+        if simulation.is_base_moved:
+            tool_frame = base_frames(arm.description)[0]
         self._queue(
-            topics.TOOL_POSE,
-            stamp,
-            pose(stamp, arm.description.links[0].name, T[:3, 3], quaternion(T[:3, :3])),
+            topics.TOOL_POSE, stamp, pose(stamp, tool_frame, T[:3, 3], quaternion(T[:3, :3]))
         )
 
     def add_imu(self, sensor: ImuSensor, sample: ImuSample) -> None:

@@ -9,7 +9,7 @@ from flex_robot_sim.display.bending import BendingShape
 from flex_robot_sim.display.colours import colour_ramp
 from flex_robot_sim.display.extent import middle, reach
 from flex_robot_sim.display.posture import Posture
-from flex_robot_sim.reports.energies import coordinates, instants
+from flex_robot_sim.reports.energies import coordinates, instants, moved_base
 from flex_robot_sim.reports.recorded_run import RecordedRun
 from flex_robot_sim.spatial.turns import quaternion
 from flex_robot_sim.viewer.solids import Attachments, solids
@@ -44,7 +44,11 @@ def motion_of(run: RecordedRun) -> dict[str, Any] | None:
     straight = shape.bent(np.zeros(arm.size))
     tool = arm.frames[arm.tool]
     mover_poses, axes, loads, tip_positions = [], [], [], []
-    for q in state[0]:
+    bases = moved_base(run, arm, time)
+    for k, q in enumerate(state[0]):
+        if bases is not None:
+            for one in (posture, shape.posture):
+                one.place_base(bases[k, :7])
         posture.take(q)
         for mover in movers:
             R, p = attachments.pose(mover, posture)
@@ -54,7 +58,7 @@ def motion_of(run: RecordedRun) -> dict[str, Any] | None:
         axes.append(bending.axis)
         loads.append(np.minimum(bending.load, 1.0))
     size = reach(arm.description)
-    if arm.has_free_base:
+    if arm.has_free_base or bases is not None:
         size += float(np.linalg.norm(np.ptp(run.base.values[:, :3], axis=0)))
     length_unit = 1.5 * size / INT16_MAX
     poses = np.array(mover_poses).reshape(len(time), len(movers), 7)

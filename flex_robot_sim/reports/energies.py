@@ -3,6 +3,8 @@
 import numpy as np
 
 from flex_robot_sim.dynamics.energy import set_energies
+from flex_robot_sim.dynamics.moved_base import COLUMNS as SAMPLE_COLUMNS
+from flex_robot_sim.dynamics.moved_base import RATE, place_base
 from flex_robot_sim.model.arm_model import ArmModel, make_workspace
 from flex_robot_sim.model.free_base import base_coordinates, base_rates, body_pose
 from flex_robot_sim.recording.simulated import MEAN_EFFORTS
@@ -56,18 +58,38 @@ def base_motion(
     """Return coordinates and rates (k, b) of a free base at times [s]; None if not recorded."""
     if len(run.base.time) < 2:
         return None
-    poses, twists = run.base.values[:, :7].copy(), run.base.values[:, 7:]
-    # q and -q are the same turn; neighbours must be close for the interpolation
-    dots = np.einsum('ka,ka->k', poses[1:, 3:], poses[:-1, 3:])
-    poses[1:, 3:] *= np.cumprod(np.where(dots < 0.0, -1.0, 1.0))[:, None]
-    rows = run.base._replace(values=np.column_stack([poses, twists])).at(time)
-    rows[:, 3:7] /= np.linalg.norm(rows[:, 3:7], axis=1)[:, None]
+    rows = _base_rows(run, time)
     try:
         coordinates = [base_coordinates(arm, body_pose(arm, row[:7])) for row in rows]
         rates = [base_rates(arm, row[7:]) for row in rows]
     except SettingError:  # another robot, or damaged
         return None
     return np.array(coordinates), np.array(rates)
+
+
+def moved_base(run: RecordedRun, arm: ArmModel, time: np.ndarray) -> np.ndarray | None:
+    """
+    Return samples (k, 19) of a moved base at times [s], see `dynamics.moved_base.place_base`.
+
+    The rate of the twist is zero. None: the base is free or stands, or was not recorded.
+    """
+    if arm.has_free_base or len(run.base.time) < 2:
+        return None
+    rows = _base_rows(run, time)
+    if not np.isfinite(rows).all():
+        return None
+    return np.column_stack([rows, np.zeros((len(time), SAMPLE_COLUMNS - RATE))])
+
+
+def _base_rows(run, time):
+    """Return poses and twists (k, 13) of a recorded base at times [s]."""
+    poses, twists = run.base.values[:, :7].copy(), run.base.values[:, 7:]
+    # q and -q are the same turn; neighbours must be close for the interpolation
+    dots = np.einsum('ka,ka->k', poses[1:, 3:], poses[:-1, 3:])
+    poses[1:, 3:] *= np.cumprod(np.where(dots < 0.0, -1.0, 1.0))[:, None]
+    rows = run.base._replace(values=np.column_stack([poses, twists])).at(time)
+    rows[:, 3:7] /= np.linalg.norm(rows[:, 3:7], axis=1)[:, None]
+    return rows
 
 
 def instants(run: RecordedRun, max_count: int = MAX_INSTANTS, rate: float = np.inf) -> np.ndarray:
@@ -86,7 +108,8 @@ def energies(run: RecordedRun) -> Series | None:
     Return kinetic, strain and gravity energy, motor work and dissipated energy [J].
 
     Gravity energy, work and dissipation count from the beginning. Dissipation is the motor work
-    that is no longer stored: lost in dampers and friction or, if negative, supplied by pushes.
+    that is no longer stored: lost in dampers and friction or, if negative, supplied by pushes or
+    by a moved base.
     """
     arm = run.arm
     if arm is None or not set(arm.description.urdf_joint_names) <= set(run.effort.names):
@@ -96,7 +119,10 @@ def energies(run: RecordedRun) -> Series | None:
     if state is None or len(time) < 2:
         return None
     work, rows = make_workspace(arm.arrays), np.zeros((len(time), 3))
-    for row, q, qd in zip(rows, *state):
+    bases = moved_base(run, arm, time)
+    for k, (row, q, qd) in enumerate(zip(rows, *state)):
+        if bases is not None:
+            place_base(bases[k], work)
         set_energies(arm.arrays, q, qd, work, row)
     rows[:, 2] -= rows[0, 2]
     motor_work = np.interp(time, *_work(run, arm))

@@ -251,8 +251,8 @@ TOOL_POSE = Topic(
         PublishingNode(
             'dynamics',
             'flex_rate',
-            'pose of the tool link (parameter `tool`) in the base frame [m]; only '
-            'while it has subscribers',
+            'pose of the tool link (parameter `tool`) in the base frame, or in the world if the '
+            'base is moved [m]; only while it has subscribers',
         ),
         PublishingNode(
             'bridge',
@@ -270,11 +270,11 @@ BASE_ODOMETRY = Topic(
         PublishingNode(
             'dynamics',
             'flex_rate',
-            'pose of a free base in the root link [m], and its twist in its own axes '
-            '[m/s, rad/s]; only while it has subscribers',
+            'pose of a free base in the root link, or of a moved one in the world [m], and its '
+            'twist in its own axes [m/s, rad/s]; only while it has subscribers',
         ),
     ),
-    subscribers=(SubscribingNode('view', 'pose of a free base', NEWEST),),
+    subscribers=(SubscribingNode('view', 'pose of a free or moved base', NEWEST),),
 )
 
 JOINT_WRENCH = Topic(

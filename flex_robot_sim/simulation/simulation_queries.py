@@ -79,6 +79,11 @@ class SimulationQueries:
         return self._simulated.state.qd.copy()
 
     @property
+    def is_base_moved(self) -> bool:
+        """Whether the motion of the base is prescribed."""
+        return self._base.is_moved
+
+    @property
     def base_pose(self) -> np.ndarray:
         """
         Pose of the base link of a free or moved base, (7,): position [m], quaternion x y z w.

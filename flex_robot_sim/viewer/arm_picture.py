@@ -82,7 +82,8 @@ class ArmPicture:
             is_linear: BendingShape(arm, skipped=drawn_as_surface)
             for is_linear, arm in ((False, scaler.arm), (True, scaler.linear))
         }
-        page.frame(name)
+        self._move_base = page.frame(name)
+        self._base_R, self._base_p = np.eye(3), np.zeros(3)
         groups = _merge_solids(self._attachments, drawn_solids, style[0] if style else None)
         frames = [*dict.fromkeys(attachment for attachment, _, _ in groups)]
         self._movers = {
@@ -148,14 +149,21 @@ class ArmPicture:
         rows = np.minimum(surface.load(np.asarray(q, float)) * last, last).round().astype(int)
         change([corners[rows == row] for row in range(len(SURFACE_COLOURS))])
 
+    def place_base(self, pose: np.ndarray) -> None:
+        """Draw the arm on a base with a pose (7,): position [m] and quaternion x y z w."""
+        self._base_R, self._base_p = rotation(pose[3:]), pose[:3].copy()
+        self._move_base(self._base_p, pose[3:])
+
     def pose(self, link: str) -> tuple[np.ndarray, np.ndarray]:
         """Rotation (3, 3) and origin (3,) [m] of a link in the last drawing."""
         is_linear = self._drawn_state[-1] != 1.0
-        return self._attachments.pose(link, self._shapes[is_linear].posture)
+        R, p = self._attachments.pose(link, self._shapes[is_linear].posture)
+        return self._base_R @ R, self._base_R @ p + self._base_p
 
     def origin(self, frame: Frame) -> np.ndarray:
         """Origin (3,) [m] of a Frame of the arm in the last drawing."""
-        return self._shapes[self._drawn_state[-1] != 1.0].posture.frame(frame)[1]
+        p = self._shapes[self._drawn_state[-1] != 1.0].posture.frame(frame)[1]
+        return self._base_R @ p + self._base_p
 
     def show(self, is_shown: bool) -> None:
         """Show or hide the drawing."""

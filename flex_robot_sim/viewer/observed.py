@@ -57,6 +57,7 @@ class ObservedArm:
         joints = len(arm.joint_names)
         self.coordinates, self.effort = np.zeros(arm.size), np.zeros(joints)
         self.target = np.full(joints, np.nan)  # [rad, m]; nan: no target
+        self.base_pose: np.ndarray | None = None  # (7,) of a moved base
         self.stamp, self.received_at, self.flex_received_at = -np.inf, -np.inf, -np.inf  # [s]
         self.target_received_at = -np.inf  # [s]
         self.is_prescribed, self.problem = True, ''  # why states are unusable

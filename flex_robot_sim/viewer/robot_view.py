@@ -85,6 +85,8 @@ class RobotView:
 
     def _draw(self, now):
         observed, stage = self._observed, self._stage
+        if observed.base_pose is not None:
+            stage.place_base(observed.base_pose)
         stage.draw(observed.coordinates)
         tip = stage.pose(stage.tool)[1]
         if np.linalg.norm(tip - self._tip) > RESET_JUMP * stage.reach:
@@ -100,6 +102,8 @@ class RobotView:
         )
         self._target.show(is_far)
         if is_far:
+            if observed.base_pose is not None:
+                self._target.place_base(observed.base_pose)
             self._target.draw(self._rigid(observed.target))
         if observed.twin is not None and self._twin is None:
             self._twin = ArmPicture(self._page, stage.scaler, stage.solids, '/twin', TWIN_STYLE)
@@ -107,6 +111,8 @@ class RobotView:
             is_known = now - observed.twin_received_at < STALE_AFTER_S
             self._twin.show(is_known)
             if is_known:
+                if observed.base_pose is not None:
+                    self._twin.place_base(observed.base_pose)
                 self._twin.draw(self._rigid(observed.twin))
         for link, force in observed.pushes.items():
             self._draw_push(link, force)

@@ -73,6 +73,11 @@ class ArmStage:
             )
             page.checkbox('dark', False, page.set_dark)
 
+    def place_base(self, pose: np.ndarray) -> None:
+        """Draw the arm on a base with a pose (7,)."""
+        for picture in (self._picture, self._ghost):
+            picture.place_base(pose)
+
     def draw(self, q: np.ndarray, is_traced: bool = True) -> None:
         """Draw the arm at coordinates (n,)."""
         self._picture.draw(q, self.factor)

@@ -1,4 +1,4 @@
-"""Dynamics of an arm on a free base, over DDS."""
+"""Dynamics of an arm on a free or a moved base, over DDS."""
 
 import numpy as np
 import pytest
@@ -6,13 +6,16 @@ import pytest
 pytest.importorskip('nav_msgs')
 
 from free_arms import SPACE_ARM
+from moved_bases import ship, write_ship
 from nav_msgs.msg import Odometry
+from scipy.spatial.transform import Rotation
 from sensor_msgs.msg import JointState
 from walked_urdf import poses
 
 import flex_robot_sim as frs
 from flex_robot_sim.display.description import display_description
 from flex_robot_sim.ros.conversions import pose_of, vector_of
+from flex_robot_sim.util.share import shipped_robots
 
 
 def test_base_and_display_of_a_satellite_agree(start, observer, tmp_path):
@@ -59,6 +62,36 @@ def test_base_and_display_of_a_satellite_agree(start, observer, tmp_path):
     velocity = np.mean([vector_of(m.twist.twist.linear) for m in (first, last)], axis=0)
     speed = np.linalg.norm(velocity)
     assert np.linalg.norm(p1 - p0) == pytest.approx(speed * seconds, rel=0.05, abs=1e-7)
+
+
+def test_base_and_display_of_a_ship_agree(start, observer, tmp_path):
+    write_ship(tmp_path / 'ship.csv', np.linspace(0.0, 30.0, 301))
+    path, robot = tmp_path / 'arm.urdf', shipped_robots()['single_link'].read_text()
+    base = '<flexibility><base motion="ship.csv"/>'
+    path.write_text(robot.replace('<flexibility>', base, 1))
+    start('dynamics', robot=str(path), publish_clock='true', display_rate='25.0')
+    odometry = observer.listen(Odometry, 'base_odometry')
+    shown = observer.listen(JointState, 'display_joint_states')
+    observer.spin_until(lambda: len(odometry) > 50 and len(shown) > 10)
+    text = display_description(frs.load(str(path)))
+    by_stamp = {(m.header.stamp.sec, m.header.stamp.nanosec): m for m in odometry}
+    pairs = [
+        (by_stamp[key], state)
+        for state in shown
+        if (key := (state.header.stamp.sec, state.header.stamp.nanosec)) in by_stamp
+    ]
+    assert len(pairs) > 3
+    for message, state in pairs:
+        time = message.header.stamp.sec + message.header.stamp.nanosec / 1e9
+        pose = pose_of(message.pose.pose)
+        # the spline through the table, at ten samples a second, is this near to the motion
+        np.testing.assert_allclose(pose[:3], ship(time)[:3], rtol=0, atol=1e-4)
+        T = poses(text, dict(zip(state.name, state.position)))[message.child_frame_id]
+        np.testing.assert_allclose(T[:3, 3], pose[:3], rtol=0, atol=1e-9)
+        np.testing.assert_allclose(
+            T[:3, :3], Rotation.from_quat(pose[3:]).as_matrix(), rtol=0, atol=1e-9
+        )
+    assert odometry[0].header.frame_id == 'world'
 
 
 def test_the_view_shows_the_pose_of_the_base(monkeypatch):

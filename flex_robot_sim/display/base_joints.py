@@ -1,14 +1,14 @@
 """
-A free base in the display description: six virtual joints, three along and three about its axes.
+A free or moved base in the display description: six virtual joints, along and about its axes.
 
 robot_state_publisher moves no floating joint, so the joint becomes fixed and the six joints follow
-it. Their angles are yaw, pitch and roll from the pose at the start.
+it. Their angles are yaw, pitch and roll from the pose at the start. The joints of a moved base
+begin at a new root link, the world.
 """
 
 import numpy as np
 
 from flex_robot_sim.description.document import XmlElement
-from flex_robot_sim.description.links import Joint
 from flex_robot_sim.description.robot import RobotDescription
 
 MOTIONS = (
@@ -19,35 +19,50 @@ MOTIONS = (
     ('pitch', 'continuous', '0 1 0'),
     ('roll', 'continuous', '1 0 0'),
 )
+WORLD = 'world'  # frame of a moved base
 LIMIT = '1e9'  # of the way of a base, which has none                                     [m]
 
 
-def joint_names(description: RobotDescription) -> tuple[str, ...]:
-    """Names of the six virtual joints, base to tip; none for a fixed base."""
+def is_base_shown(description: RobotDescription) -> bool:
+    """Whether the base is free, or moved as described."""
+    return description.free_joint is not None or description.base_motion is not None
+
+
+def base_frames(description: RobotDescription) -> tuple[str, str]:
+    """Names of the frame in which a free or moved base has its pose, and of the base link."""
     joint = description.free_joint
-    if joint is None:
+    if joint is not None:
+        return joint.parent, joint.child
+    return _unused_prefix(description, WORLD), description.links[0].name
+
+
+def joint_names(description: RobotDescription) -> tuple[str, ...]:
+    """Names of the six virtual joints, base to tip; none for a base that stands."""
+    if not is_base_shown(description):
         return ()
-    prefix = _free_prefix(description, joint)
+    prefix = _base_prefix(description)
     return tuple(f'{prefix}_{motion}' for motion, _, _ in MOTIONS)
 
 
 def add_base_joints(root: XmlElement, description: RobotDescription) -> None:
-    """Add the six joints of a free base to the document, and the links between them."""
-    joint = description.free_joint
-    if joint is None:
+    """Add the six joints of a free or moved base to the document, and the links between them."""
+    if not is_base_shown(description):
         return
-    element = next(
-        one for one in root.findall('joint') if (one.get('name') or '').strip() == joint.name
-    )
-    element.set('type', 'fixed')
-    for axis in element.findall('axis'):
-        element.remove(axis)
-    parent = f'{_free_prefix(description, joint)}_start'
-    element.find('child').set('link', parent)
+    parent, base = base_frames(description)
+    joint = description.free_joint
+    if joint is not None:
+        element = next(
+            one for one in root.findall('joint') if (one.get('name') or '').strip() == joint.name
+        )
+        element.set('type', 'fixed')
+        for axis in element.findall('axis'):
+            element.remove(axis)
+        parent = f'{_base_prefix(description)}_start'
+        element.find('child').set('link', parent)
     _add(root, 'link', name=parent)
     names = joint_names(description)
     for name, (_, kind, axis) in zip(names, MOTIONS):
-        child = joint.child if name == names[-1] else f'{name}_link'
+        child = base if name == names[-1] else f'{name}_link'
         if name != names[-1]:
             _add(root, 'link', name=child)
         added = _add(root, 'joint', name=name, type=kind)
@@ -71,10 +86,15 @@ def base_joint_positions(R: np.ndarray, p: np.ndarray) -> np.ndarray:
     )
 
 
-def _free_prefix(description: RobotDescription, joint: Joint) -> str:
-    """Return a prefix that no name of a link or joint begins with, except that of the joint."""
+def _base_prefix(description):
+    joint = description.free_joint
+    start = description.links[0].name if joint is None else joint.name
+    return _unused_prefix(description, f'{start}_base')
+
+
+def _unused_prefix(description, prefix):
+    """Return a prefix that no name of a link or joint begins with."""
     used = [*(link.name for link in description.links), *(one.name for one in description.joints)]
-    prefix = f'{joint.name}_base'
     while any(name.startswith(prefix) for name in used):
         prefix += '_'
     return prefix
