@@ -78,6 +78,8 @@ def read_beam(
     axes, length = _beam_frame(document, element, link, values)
     section = read_section(document, element, children, link.name)
     choice = values['twist_coupling']
+    if choice is None and values['guide'] is not None:
+        choice = 'off'  # a sliding link has no terms of the coupling
     discretisation = _read_discretisation(document, element, children, link.name, section, choice)
     mass_properties = section.mass_properties
     if mass_properties is not None:

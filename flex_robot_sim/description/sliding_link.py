@@ -100,7 +100,8 @@ def _unsupported(link, beam, joints):
         'segments': beam.segments > 1,
         'coordinates of stretch': beam.coordinates.get('stretch', 0) != 0,
         'a section that varies or shears': beam.profile is not None or beam.can_shear,
-        'a curved, coupled or reduced beam': beam.axis is not None or beam.reduced is not None,
+        'twist_coupling="on"': beam.twist_coupling,
+        'a curved, composite or reduced beam': beam.axis is not None or beam.reduced is not None,
         'a flex sensor': len(beam.sensors) > 0,
         'an IMU': len(link.imus) > 0,
     }

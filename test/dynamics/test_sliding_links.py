@@ -280,6 +280,13 @@ def test_the_telescopic_boom_sags_as_two_cantilevers():
     assert found['middle_boom'][2] == pytest.approx(-sag / middle, rel=1e-3)
 
 
+def test_a_sliding_strip_bends_without_its_coupling_with_twist():
+    strip = sliding_arm().replace('EIz="800.0"', 'EIz="4000"')
+    uncoupled = strip.replace('guide="out"', 'twist_coupling="off" guide="out"')
+    found, expected = (frs.modes(arm_of(text), [0.3, 0.5]) for text in (strip, uncoupled))
+    assert 'EIz="4000"' in strip and np.array_equal(found.frequencies, expected.frequencies)
+
+
 def test_a_builder_slides_beams():
     builder = frs.ArmBuilder('crane').add_rigid('turret', mass=5, inertia=(0.3, 0.3, 0.2))
     for name in ('boom', 'tip_boom'):
@@ -305,6 +312,7 @@ MISTAKES: dict[str, dict] = {
     'has a guide whose range, 0.1 to 1, is without zero': {'limit': 'lower="0.1" upper="1"'},
     'has coordinates of stretch': {'modes': 'stretch="1"'},
     'has segments': {'modes': 'segments="2"'},
+    'has twist_coupling="on"': {'swap': ('guide="out"', 'twist_coupling="on" guide="out"')},
     'has a guide and no mouth': {'remove': 'mouth="1.2"'},
     'has a mouth and no guide': {'remove': 'guide="out"'},
     'has the guide "swing", which is not its prismatic joint': {
