@@ -11,6 +11,7 @@ import numpy as np
 from flex_robot_sim.display.bending import BendingShape
 from flex_robot_sim.display.colours import colour_ramp
 from flex_robot_sim.display.reduced_surface import link_surfaces
+from flex_robot_sim.display.visuals import MAX_PART_LENGTH
 from flex_robot_sim.model.arm_model import ArmModel, Frame
 from flex_robot_sim.model.body_kinds import LENGTH, OFFSET, SLIDING
 from flex_robot_sim.spatial.turns import quaternions, rotation
@@ -69,6 +70,15 @@ class ArmPicture:
         """
         self._page, self._name, self._scaler = page, name, scaler
         self._attachments = attachments = Attachments(scaler.arm, bends=style is None)
+        self._surfaces = link_surfaces(scaler.arm)
+        sizes = {one.link: np.ptp(one.points, axis=0).max() for one in self._surfaces}
+        # its surface replaces the undeformed mesh of a reduced link; parts mounted on it stay
+        drawn_solids = [
+            solid
+            for solid in drawn_solids
+            if not np.ptp(solid.vertices, axis=0).max()
+            > MAX_PART_LENGTH * sizes.get(solid.link, np.inf)
+        ]
         if style:
             # a translucent fixed part would only tint the arm behind it
             drawn_solids = [
@@ -76,8 +86,7 @@ class ArmPicture:
                 for solid in (*drawn_solids, *straight_links(scaler.arm))
                 if attachments.attachment_of(solid.link)[0].body >= 0
             ]
-        self._surfaces = link_surfaces(scaler.arm)
-        drawn_as_surface = {surface.link for surface in self._surfaces}
+        drawn_as_surface = {*sizes}
         self._shapes = {
             is_linear: BendingShape(arm, skipped=drawn_as_surface)
             for is_linear, arm in ((False, scaler.arm), (True, scaler.linear))

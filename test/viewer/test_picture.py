@@ -400,3 +400,13 @@ def test_a_reduced_link_is_drawn_as_its_surface(tmp_path):
         np.ptp(enlarged.reshape(-1, 3) @ R, axis=0).max()
         >= np.ptp(corners.reshape(-1, 3) @ R, axis=0).max() - 1e-9
     )
+
+
+def test_the_surface_of_a_reduced_link_replaces_its_mesh():
+    from flex_robot_sim.viewer.arm_picture import ArmPicture
+
+    arm, page = load('printed_arm'), MagicMock()
+    ArmPicture(page, DeflectionScaler(arm), solids(arm)[0], '/arm')
+    sizes = [np.ptp(call.args[1], axis=0).max() for call in page.solid.call_args_list]
+    # the servos and the base remain; the mesh of the upper arm has 0.3 m
+    assert sizes and max(sizes) < 0.2
