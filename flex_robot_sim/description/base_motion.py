@@ -18,6 +18,7 @@ from flex_robot_sim.description.words import FLEXIBILITY
 from flex_robot_sim.spatial.turns import quaternions
 from flex_robot_sim.util.exceptions import DescriptionError
 from flex_robot_sim.util.files import read_bytes
+from flex_robot_sim.util.summary import counted
 
 COLUMNS = ('time', 'x', 'y', 'z', 'roll', 'pitch', 'yaw')
 MAX_BYTES = 2**28
@@ -85,7 +86,7 @@ def read_motion_table(path: Path) -> tuple[np.ndarray, np.ndarray]:
     times = table[:, 0]
     if len(times) < 2:
         raise DescriptionError(
-            path, None, f'the motion has {len(times)} rows', 'Give two rows or more'
+            path, None, f'the motion has {counted(len(times), "row")}', 'Give two rows or more'
         )
     falls = np.flatnonzero(np.diff(times) <= 0.0)
     if falls.size:
@@ -93,7 +94,7 @@ def read_motion_table(path: Path) -> tuple[np.ndarray, np.ndarray]:
         raise DescriptionError(
             path,
             lines[k],
-            f'the time {times[k]:.9g} s does not rise from {times[k - 1]:.9g} s',
+            f'the time {times[k]:.9g} s is not after the one before, {times[k - 1]:.9g} s',
             'Sort the rows, and remove repeated ones',
         )
     R = np.array([turned_by(rpy) for rpy in table[:, 4:]])

@@ -38,7 +38,8 @@ def refuse_free_base(arm: ArmModel) -> None:
     if base is not None:
         raise SettingError(
             f'"{arm.description.name}" has a free base, the {base.kind} joint "{base.name}", and '
-            'this works on fixed bases only: use Simulation, or make the joint fixed'
+            'this needs a fixed base. A table in docs/architecture.md lists what supports free '
+            'bases, as Simulation does; or make the joint fixed'
         )
 
 

@@ -459,7 +459,7 @@ class ArmModel(Serializable):
         )
         return heading, [
             *((label, listed(words)) for label, words in rows if words),
-            ('mass', f'{mass:.4g} kg without the base'),
+            ('mass', f'{mass:.4g} kg' + (' without the base' if not self.has_free_base else '')),
             ('gravity', f'{numbers(-arrays.base_acceleration[3:] + 0.0)} m/s2'),
             ('coupling', self.coupling),
             ('source', self.description.source),

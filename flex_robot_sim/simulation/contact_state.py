@@ -13,7 +13,8 @@ from flex_robot_sim.simulation.simulated_arm import SimulatedArm
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.summary import summarized
 
-SLIDING_RATE = 1e-6  # of a pressed point, above which it slides                         [m/s]
+SLIDING_RATE = 1e-6  # of a pressed point, below which it is at rest                     [m/s]
+SLIDING_SHARE = 0.99  # of the largest friction, below which a point sticks or rolls
 
 
 @summarized
@@ -33,7 +34,7 @@ class ContactState(NamedTuple):
     point: np.ndarray  # (3,)  where it acts, or the nearest point                       [m]
     normal_force: float  # sum over the points                                           [N]
     gap: float  # smallest one; negative: the penetration                                [m]
-    is_sliding: bool
+    is_sliding: bool  # whether a point moves, with the largest friction in the last step
 
 
 def contact_state(simulated: SimulatedArm, name: str) -> ContactState:
@@ -55,6 +56,8 @@ def contact_state(simulated: SimulatedArm, name: str) -> ContactState:
     if pressed.sum() > 0.0:
         point = pressed @ places / pressed.sum()
     rates = work.contact_rate.reshape(-1, 3)[rows, 1:]
-    is_sliding = bool((np.hypot(*rates.T) > SLIDING_RATE)[pressed > 0.0].any())
+    largest = SLIDING_SHARE * simulated.arrays.contact_friction[rows] * pressed
+    slides = (np.hypot(*parts[:, 1:].T) >= largest) & (np.hypot(*rates.T) > SLIDING_RATE)
+    is_sliding = bool(slides[pressed > 0.0].any())
     wrench = np.concatenate([R.T @ moment, R.T @ force])
     return ContactState(force, wrench, point, float(pressed.sum()), float(gaps.min()), is_sliding)

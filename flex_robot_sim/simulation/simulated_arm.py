@@ -87,15 +87,17 @@ class SimulatedArm:
         if arm.closed_loops and make_formulation:
             raise SettingError(
                 f'the closed loops of {arm.description.name} need the formulation recursion: '
-                'take it'
+                "give formulation='recursion'"
             )
         if arm.has_free_base and make_formulation:
             raise SettingError(
-                f'the free base of {arm.description.name} needs the formulation recursion: take it'
+                f'the free base of {arm.description.name} needs the formulation recursion: '
+                "give formulation='recursion'"
             )
         if arm.contacts and make_formulation:
             raise SettingError(
-                f'the contacts of {arm.description.name} need the formulation recursion: take it'
+                f'the contacts of {arm.description.name} need the formulation recursion: '
+                "give formulation='recursion'"
             )
         self.arm, self.settings, self._make_formulation = arm, settings, make_formulation
         self.arrays = arm.arrays._replace(

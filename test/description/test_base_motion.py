@@ -47,7 +47,8 @@ def test_the_poses_of_a_table_are_those_of_urdf_origins(tmp_path):
         (
             f'{HEADER}0,0,0,0,0,0,0\n\n2,0,0,0,0,0,0\n2,0,0,0,0,0,0\n',
             5,
-            'the time 2 s does not rise from 2 s. Sort the rows, and remove repeated ones',
+            'the time 2 s is not after the one before, 2 s. Sort the rows, and remove repeated '
+            'ones',
         ),
         ('\0\xff', None, 'the table of a base motion has no column'),
     ],

@@ -55,6 +55,7 @@ def test_a_report_has_the_motion_and_the_energy_of_a_recorded_base(arm, tmp_path
     assert kinetic[-1] > 1e-3
     np.testing.assert_allclose(energies(run).column('kinetic'), kinetic, rtol=1e-6)
     motion = motion_of(run)
+    assert motion is not None
     shown = np.frombuffer(base64.b64decode(motion['tips']), '<i2').reshape(-1, 3)
     frames = np.round(np.array(motion['time']) / 0.02).astype(int)
     expected = np.array(tips)[frames]

@@ -13,7 +13,9 @@ LINE = (
     '"four_bar" has the closed loop "coupler_end", and this works on trees only: use {}, '
     'or remove <constraint> from the robot'
 )
-FORMULATION = 'the closed loops of four_bar need the formulation recursion: take it'
+FORMULATION = (
+    "the closed loops of four_bar need the formulation recursion: give formulation='recursion'"
+)
 ZERO = np.zeros(8)
 
 
