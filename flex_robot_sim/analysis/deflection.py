@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.model.arguments import checked_states
 from flex_robot_sim.model.arm_model import ArmModel
-from flex_robot_sim.model.body_kinds import LENGTH, OFFSET, SLIDING, has_spatial_bodies
+from flex_robot_sim.model.body_kinds import SLIDING, has_spatial_bodies
+from flex_robot_sim.model.slide_columns import LENGTH, OFFSET
 from flex_robot_sim.spatial.exponential import set_rotation, set_rotation_vector
 from flex_robot_sim.util.exceptions import SettingError
 

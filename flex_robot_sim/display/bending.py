@@ -19,7 +19,8 @@ from flex_robot_sim.display.drawn_sections import drawn_sections
 from flex_robot_sim.display.posture import Posture
 from flex_robot_sim.elastic import SETBACK_POINTS
 from flex_robot_sim.model.arm_model import ArmModel
-from flex_robot_sim.model.body_kinds import LENGTH, OFFSET, SLIDING
+from flex_robot_sim.model.body_kinds import SLIDING
+from flex_robot_sim.model.slide_columns import LENGTH, OFFSET
 from flex_robot_sim.spatial.turns import quaternions
 from flex_robot_sim.util.exceptions import SettingError
 

@@ -7,7 +7,8 @@ from flex_robot_sim.display.places import places
 from flex_robot_sim.display.posture import Posture
 from flex_robot_sim.display.split_screws import travel_names
 from flex_robot_sim.model.arm_model import ArmModel
-from flex_robot_sim.model.body_kinds import LENGTH, OFFSET, SLIDING
+from flex_robot_sim.model.body_kinds import SLIDING
+from flex_robot_sim.model.slide_columns import LENGTH, OFFSET
 from flex_robot_sim.spatial.turns import rotation
 
 

@@ -18,7 +18,7 @@ inertia J per length
 """
 
 from flex_robot_sim.jit.compiled import compiled
-from flex_robot_sim.model.body_kinds import INERTIA, LENGTH, MASS_PER_LENGTH, OFFSET, SHORTENS
+from flex_robot_sim.model.slide_columns import INERTIA, LENGTH, MASS_PER_LENGTH, OFFSET, SHORTENS
 
 
 @compiled

@@ -7,7 +7,7 @@ and its turn exp(theta) with theta = (phi_t e, -w', v').
 
 from flex_robot_sim.dynamics.sliding_body import free_length
 from flex_robot_sim.jit.compiled import compiled
-from flex_robot_sim.model.body_kinds import LENGTH
+from flex_robot_sim.model.slide_columns import LENGTH
 from flex_robot_sim.spatial.exponential import set_rotation, set_turn
 from flex_robot_sim.spatial.screws import add_bracket, set_product
 

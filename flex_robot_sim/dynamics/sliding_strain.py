@@ -15,7 +15,7 @@ Kelvin-Voigt damping has the dissipation tau times the energy of this rate.
 
 from flex_robot_sim.dynamics.sliding_body import free_length
 from flex_robot_sim.jit.compiled import compiled
-from flex_robot_sim.model.body_kinds import LENGTH, TIME
+from flex_robot_sim.model.slide_columns import LENGTH, TIME
 
 
 @compiled

@@ -12,8 +12,9 @@ from numpy.typing import ArrayLike
 
 from flex_robot_sim.dynamics.mass_matrix import mass_matrix
 from flex_robot_sim.model.arm_model import ArmArrays
-from flex_robot_sim.model.body_kinds import LENGTH, OFFSET, SLIDING
+from flex_robot_sim.model.body_kinds import SLIDING
 from flex_robot_sim.model.friction import VISCOUS, has_dry_friction, smoothed_slopes_at_rest
+from flex_robot_sim.model.slide_columns import LENGTH, OFFSET
 from flex_robot_sim.util.eigenproblem import eigh
 
 RANDOM_POSES = 4  # in addition to the zero pose: the highest frequency depends on the pose

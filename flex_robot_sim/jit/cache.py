@@ -35,7 +35,7 @@ DYNAMICS = PACKAGE / 'dynamics'
 # rooms of the compiled equations of motion; their machine code shares one folder
 CORE_ROOMS = (
     *(PACKAGE / 'jit', PACKAGE / 'spatial', PACKAGE / 'model'),
-    *(DYNAMICS, DYNAMICS / 'constraints'),
+    *(DYNAMICS, DYNAMICS / 'constraints', DYNAMICS / 'contact', DYNAMICS / 'joint_laws'),
 )
 SHARED_ROOMS = (*CORE_ROOMS, PACKAGE / 'analysis')  # any compiled function may call these
 MAX_FOLDERS = 24

@@ -22,9 +22,9 @@ from flex_robot_sim.jit.array_table import (
     pass_by_pointer,
     zeros,
 )
-from flex_robot_sim.model.body_kinds import LENGTH, MASS_PER_LENGTH
 from flex_robot_sim.model.drive_laws import GearPieces, Harmonics
 from flex_robot_sim.model.friction import FrictionRows
+from flex_robot_sim.model.slide_columns import LENGTH, MASS_PER_LENGTH
 from flex_robot_sim.model.slip_elements import SlipTable
 from flex_robot_sim.spatial.turns import quaternion
 from flex_robot_sim.util.read_only import make_read_only

@@ -15,10 +15,6 @@ if TYPE_CHECKING:
     from flex_robot_sim.model.arm_model import ArmArrays, ArmModel
 
 RIGID, BEAM, COMMON_BEAM, ELASTIC, SLIDING = range(5)
-OFFSET, LENGTH, MASS_PER_LENGTH, INERTIA, SHORTENS, TIME = 0, 1, 2, 3, 6, 7
-# columns of the data of a sliding link; INERTIA: three columns, of the sections about x, y, z
-# per length
-SLIDE_COLUMNS = 8
 # number of shapes along y and z, of torsion and of stretch, their reach, and all coordinates of
 # the most common beam. The compiler unrolls loops over these constants, which halves their time.
 # They are an array, because Numba compiles a function again for a literal argument.

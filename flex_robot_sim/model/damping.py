@@ -19,14 +19,8 @@ import numpy as np
 
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.model.arm_model import ArmArrays
-from flex_robot_sim.model.body_kinds import (
-    ELASTIC,
-    LENGTH,
-    MASS_PER_LENGTH,
-    OFFSET,
-    SLIDING,
-    direction_slices,
-)
+from flex_robot_sim.model.body_kinds import ELASTIC, SLIDING, direction_slices
+from flex_robot_sim.model.slide_columns import LENGTH, MASS_PER_LENGTH, OFFSET
 from flex_robot_sim.util.eigenproblem import block_diagonal
 
 MAX_DAMPED_MODES = 40  # modes with the exact ratio; higher modes are damped more

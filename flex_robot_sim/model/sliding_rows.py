@@ -9,7 +9,7 @@ import numpy as np
 from flex_robot_sim.elastic.beam import Beam, Load
 from flex_robot_sim.elastic.quadrature import gauss_stations
 from flex_robot_sim.elastic.section import DIRECTIONS, STIFFNESS_OF
-from flex_robot_sim.model.body_kinds import (
+from flex_robot_sim.model.slide_columns import (
     INERTIA,
     LENGTH,
     MASS_PER_LENGTH,

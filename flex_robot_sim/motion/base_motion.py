@@ -13,8 +13,8 @@ from flex_robot_sim.model.arguments import array_or_nan
 from flex_robot_sim.spatial.turns import rotation
 from flex_robot_sim.util.exceptions import SettingError
 
-BaseMotion: TypeAlias = Callable[[float], Any] | tuple[ArrayLike, ArrayLike]
-"""A function of time [s], or times and poses (k, 7)."""
+BaseMotion: TypeAlias = 'Callable[[float], Any] | tuple[ArrayLike, ArrayLike] | SampledBaseMotion'
+"""A function of time [s], or times and poses (k, 7), or a motion made from these."""
 
 QUATERNION_TOLERANCE = 1e-2  # of its length
 DIFFERENCE_S = 2e-4  # between the poses of a function whose differences give twist and rate [s]
@@ -132,6 +132,8 @@ class FunctionBaseMotion:
 
 def as_base_motion(motion: BaseMotion) -> SampledBaseMotion | FunctionBaseMotion:
     """Return a motion of a base from a function, or from times and poses (k, 7)."""
+    if isinstance(motion, SampledBaseMotion):
+        return motion
     if callable(motion):
         return FunctionBaseMotion(motion)
     try:

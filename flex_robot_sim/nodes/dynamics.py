@@ -7,6 +7,7 @@ from rclpy.node import Node
 import flex_robot_sim as frs
 from flex_robot_sim.jit.compiled import must_compile, why_compiling
 from flex_robot_sim.motion.limits import effort_limits
+from flex_robot_sim.nodes.base_motion_inbox import BaseMotionInbox
 from flex_robot_sim.nodes.dynamics_diagnostics import DynamicsDiagnostics
 from flex_robot_sim.nodes.dynamics_outputs import DynamicsOutputs
 from flex_robot_sim.nodes.push_inbox import PushInbox
@@ -66,6 +67,8 @@ class DynamicsNode(Node):
         )
         parameters.on_change(self._on_change)
         self._pushes = PushInbox(self, loop)
+        if arm.description.base_motion is not None:
+            self._base_motion = BaseMotionInbox(self, loop)
         self.loop = loop
         if self._attach_controller:
             self._attach_controller(loop, self._outputs.stamp)

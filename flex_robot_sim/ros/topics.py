@@ -432,6 +432,20 @@ PUSH = Topic(
     is_command=True,
 )
 
+BASE_MOTION = Topic(
+    'base_motion',
+    ODOMETRY,
+    subscribers=(
+        SubscribingNode(
+            'dynamics',
+            'pose of a moved base in the world [m], and twist in its own axes [m/s, rad/s], in '
+            'place of the table of `<base>`; the base follows smoothly, two messages late, and '
+            'stops if messages end, jump or are damaged',
+        ),
+    ),
+    is_command=True,
+)
+
 REFERENCE = Topic(
     'controller/reference',
     JOINT_STATE,

@@ -13,7 +13,8 @@ from flex_robot_sim.display.colours import colour_ramp
 from flex_robot_sim.display.reduced_surface import link_surfaces
 from flex_robot_sim.display.visuals import MAX_PART_LENGTH
 from flex_robot_sim.model.arm_model import ArmModel, Frame
-from flex_robot_sim.model.body_kinds import LENGTH, OFFSET, SLIDING
+from flex_robot_sim.model.body_kinds import SLIDING
+from flex_robot_sim.model.slide_columns import LENGTH, OFFSET
 from flex_robot_sim.spatial.turns import quaternions, rotation
 from flex_robot_sim.viewer.geometry import CYLINDER, UNIT_BOX
 from flex_robot_sim.viewer.solids import DEFAULT_COLOUR, Attachments, Solid

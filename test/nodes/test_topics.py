@@ -41,6 +41,7 @@ SERVICE_OF_EVERY_NODE = re.compile(
     r'.*/((get|set|list|describe)_parameters|get_parameter_types|set_parameters_atomically|'
     r'get_type_description)'
 )
+OF_MOVING_BASES = {'/base_odometry', '/base_motion'}  # this robot has a fixed base
 HIDDEN = '/_'  # names of an action's services and topics, where control_msgs is installed
 
 
@@ -58,6 +59,7 @@ def rows_of(uses):
         (name, topic.kind, str(quality).split()[0])
         for topic, quality in uses
         for name in full_names(topic)
+        if name not in OF_MOVING_BASES
     }
 
 
