@@ -103,7 +103,7 @@ def test_messages_move_the_base_and_one_that_jumps_stops_it(start, observer, tmp
     node = start('dynamics', robot=str(path), publish_clock='true')
     odometry = observer.listen(Odometry, 'base_odometry')
     send = observer.publisher(Odometry, 'base_motion')
-    sent = []
+    sent: list = []
 
     def place():
         time = len(sent) * 0.02

@@ -67,7 +67,8 @@ def test_the_base_follows_two_messages_late_without_jumps(sim):
     ],
 )
 def test_a_wrong_message_stops_the_base(sim, change, line):
-    stream, poses = BaseStream(sim), []
+    stream = BaseStream(sim)
+    poses: list = []
     follow(sim, stream, 60, poses)
     with pytest.raises(CommandError, match=line):
         stream.take(*change(*message(sim.time)))
