@@ -242,6 +242,9 @@ def test_strings_of_large_matrices_and_complex_ones_are_read(tmp_path):
     assert np.array_equal(matrices['BIG'].toarray(), expected)
 
 
+NODE = '*NODE\n1, 0, 0, 0\n*ELEMENT, TYPE=C3D10\n'
+
+
 @pytest.mark.parametrize(
     'name, text, line',
     [
@@ -254,12 +257,34 @@ def test_strings_of_large_matrices_and_complex_ones_are_read(tmp_path):
         ('bar.inp', '*NODE\n1, 0, 0, 0\n', 'bar.inp: it has no node 2, which the matrices have'),
         ('bar.inp', '*NODE\n1,0,0,0\n1,0,0,0\n', 'bar.inp: two nodes have the number 1'),
         ('bar.inp', '*STEP\n', 'bar.inp: it has no nodes'),
+        ('bar.inp', NODE + '1, x\n', 'bar.inp:4: no element: "1, x"'),
+        ('bar.inp', NODE + '1, 2\n', 'bar.inp: its elements have 2 numbers, which are not 11'),
     ],
 )
 def test_wrong_matrix_files_are_refused_in_one_line(tmp_path, bar, full, name, text, line):
     paths, nodes = write_calculix(tmp_path, full), tmp_path / 'bar.inp'
     nodes.write_text(mesh_text(bar))
     (tmp_path / name).write_text(text)
+    with pytest.raises(ReductionError) as caught:
+        reduce_matrices(paths, nodes, FRAME, MATERIAL, OPTIONS)
+    assert line in str(caught.value) and '\n' not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    'text, line',
+    [
+        ('', 'it is no Matrix Market file'),
+        ('%%MatrixMarket matrix array real general\n', 'it is no Matrix Market file'),
+        ('3 3 2\n1 1 1.0\n', 'its size line does not fit to its 1 entries'),
+        ('3 3 1\n1 4 1.0\n', 'its size line does not fit to its 1 entries'),
+        ('3 3 1\n1 1.0\n', 'm.mmf: '),
+    ],
+)
+def test_damaged_matrix_market_files_are_refused_in_one_line(tmp_path, bar, full, text, line):
+    paths, nodes = write_ansys(tmp_path, full), tmp_path / 'bar.inp'
+    nodes.write_text(mesh_text(bar))
+    head = '%%MatrixMarket matrix coordinate real symmetric\n%\n' if text[:1].isdigit() else ''
+    (tmp_path / 'm.mmf').write_text(head + text)
     with pytest.raises(ReductionError) as caught:
         reduce_matrices(paths, nodes, FRAME, MATERIAL, OPTIONS)
     assert line in str(caught.value) and '\n' not in str(caught.value)

@@ -49,7 +49,7 @@ def read_nodes(path: Path) -> NodeTable:
                     f'{path}:{number}: no node: "{line[:60]}". Write number, x, y, z'
                 ) from error
         elif section == 'element':
-            elements += [int(word) for word in words]
+            elements += _numbers(path, number, line, words)
     if not nodes:
         raise ReductionError(f'{path}: it has no nodes. Write lines of number, x, y, z')
     table = np.array(nodes)
@@ -59,10 +59,29 @@ def read_nodes(path: Path) -> NodeTable:
         raise ReductionError(
             f'{path}: two nodes have the number {numbers[np.diff(numbers).argmin()]}'
         )
-    rows = np.array(elements, int).reshape(-1, 11)[:, 1:] if elements else np.empty((0, 10), int)
+    rows = _element_rows(path, elements)
     if not np.isin(rows, numbers).all():
         raise ReductionError(f'{path}: elements have nodes that are not in *NODE. Export both')
     return NodeTable(numbers, points, np.searchsorted(numbers, rows))
+
+
+def _numbers(path, number, line, words):
+    try:
+        return [int(word) for word in words]
+    except ValueError as error:
+        raise ReductionError(
+            f'{path}:{number}: no element: "{line[:60]}". Write its number and ten nodes'
+        ) from error
+
+
+def _element_rows(path, numbers):
+    """Return the nodes (k, 10) of elements; a line may end anywhere within one."""
+    if len(numbers) % 11:
+        raise ReductionError(
+            f'{path}: its elements have {len(numbers)} numbers, which are not 11 for each. '
+            'Export it again'
+        )
+    return np.array(numbers, int).reshape(-1, 11)[:, 1:]
 
 
 def _expect_four(values):
