@@ -65,8 +65,8 @@ def test_an_arm_without_gravity_rests_on_a_free_base_and_not_under_gravity():
             frs.equilibrium(one, [0.3, -0.5], pushes=pushes)
         assert str(caught.value) == (
             'the base of "space_arm" is free, and gravity, loads or rates accelerate it: there is '
-            'no equilibrium. Take gravity=(0, 0, 0) and no pushes, or give all coordinates of a '
-            'state'
+            'no equilibrium. Take gravity=(0, 0, 0) (--gravity 0,0,0) and no pushes, or give all '
+            'coordinates of a state'
         )
 
 

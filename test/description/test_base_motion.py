@@ -40,7 +40,7 @@ def test_the_poses_of_a_table_are_those_of_urdf_origins(tmp_path):
     [
         ('', None, 'the table of a base motion has no column time, x, y, z, roll, pitch, yaw'),
         ('time,x,y,roll,pitch,yaw\n0,0,0,0,0,0\n', 1, 'has no column z. Give a CSV file whose'),
-        (f'{HEADER}0,0,0,0,0,0,0\n', None, 'the motion has 1 rows. Give two rows or more'),
+        (f'{HEADER}0,0,0,0,0,0,0\n', None, 'the motion has 1 row. Give two rows or more'),
         (f'{HEADER}0,0,0,0,0,0,0\n1,0,0,0,0,0,x\n', 3, 'this row has no finite number in each'),
         (f'{HEADER}0,0,0,0,0,0,0\n1,0,0,0,0,0\n', 3, 'this row has no finite number in each'),
         (f'{HEADER}0,0,0,0,0,0,0\n1,0,0,0,0,0,nan\n', 3, 'this row has no finite number in each'),

@@ -368,8 +368,9 @@ def test_what_needs_a_fixed_base_refuses_a_free_one_in_one_line(use):
     with pytest.raises(SettingError) as caught:
         use(arm_of(SPACE_ARM))
     assert str(caught.value) == (
-        '"space_arm" has a free base, the floating joint "anchor", and this works on fixed bases '
-        'only: use Simulation, or make the joint fixed'
+        '"space_arm" has a free base, the floating joint "anchor", and this needs a fixed base. A '
+        'table in docs/architecture.md lists what supports free bases, as Simulation does; or '
+        'make the joint fixed'
     )
 
 
