@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from flex_robot_sim.description.quantities import GROUPS as QUANTITY_GROUPS
 from flex_robot_sim.description.robot_parameters import chosen, parameters_of
 from flex_robot_sim.identification.bench_parameters import (
     bench_unknowns,
@@ -25,18 +26,8 @@ BENCH_GROUPS = {
     'cable': 'cable',
     'torque_constants': 'torque_constant',
 }
-GROUPS = (
-    'stiffness',
-    'damping',
-    'friction',
-    'hysteresis',
-    'backlash',
-    'kinematic_error',
-    'creep',
-    'mass',
-    'sensors',
-    *BENCH_GROUPS,
-)
+FITTED_GROUPS = QUANTITY_GROUPS[: QUANTITY_GROUPS.index('geometry') + 1]  # of the robot
+GROUPS = (*FITTED_GROUPS[:-1], 'sensors', *BENCH_GROUPS)
 DRIVE_QUANTITIES = 'cable_torque', 'cable_stiffness', 'torque_constant'
 DRIVE_GROUPS = 'cable', 'torque_constants'  # that need efforts
 # of parameters that start at zero
@@ -49,18 +40,6 @@ GROUP_SCALES = {
     'creep': 0.01,
     'mass': 0.1,
 }
-# of the robot
-FITTED_GROUPS = (
-    'stiffness',
-    'damping',
-    'friction',
-    'hysteresis',
-    'backlash',
-    'kinematic_error',
-    'creep',
-    'mass',
-    'geometry',
-)
 FRICTION_SCALE_RATIO = 0.02  # scale of friction, relative to the largest effort
 
 
