@@ -1,7 +1,7 @@
 """Slopes of springs, dampers and friction with the rates, D, and with the coordinates, K (T50)."""
 
 from flex_robot_sim.dynamics.cubic_strain import add_cubic_slopes
-from flex_robot_sim.dynamics.forces import add_contact_slopes
+from flex_robot_sim.dynamics.forces import add_stop_slopes
 from flex_robot_sim.dynamics.gear_forces import add_gear_law_slopes
 from flex_robot_sim.dynamics.motor_laws import cogging_stiffness
 from flex_robot_sim.dynamics.sliding_strain import add_sliding_slopes
@@ -32,7 +32,7 @@ def add_all_slopes(arm, q, qd, D, K):
     add_linear_slopes(arm, q, D, K)
     add_gear_slopes(arm, q, qd, True, D, K)
     add_cubic_slopes(arm, q, K)
-    add_contact_slopes(arm, q, qd, D, K)
+    add_stop_slopes(arm, q, qd, D, K)
     for j in range(arm.motor.size):
         m = arm.motor[j]
         k = j if m < 0 else m

@@ -279,7 +279,7 @@ def spring_energy(arm, q):
 
 
 @compiled
-def add_contact_slopes(arm, q, qd, D, K):
+def add_stop_slopes(arm, q, qd, D, K):
     """
     Add the slopes of stops, and of dry friction at a constant level: never negative.
 

@@ -34,9 +34,9 @@ from flex_robot_sim.dynamics.arm_state import (
     StepSettings,
 )
 from flex_robot_sim.dynamics.forces import (
-    add_contact_slopes,
     add_motor_slopes,
     add_powers,
+    add_stop_slopes,
     spring_energy,
 )
 from flex_robot_sim.dynamics.forward_dynamics import implicit_dynamics, inverse_dynamics
@@ -197,7 +197,7 @@ class FormulationDynamics:
         if self._spring_matrices is None:
             self._spring_matrices = spring_matrices(arm)
         K, D = (matrix.copy() for matrix in self._spring_matrices)
-        add_contact_slopes(arm, q, qd, D, K)
+        add_stop_slopes(arm, q, qd, D, K)
         add_motor_slopes(arm, q, qd, self.effort, work, D, K)
         return np.eye(q.size) + np.linalg.solve(mass_matrix(arm, q), h / 2 * D + h * h / 4 * K)
 
