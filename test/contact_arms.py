@@ -1,5 +1,7 @@
 """Arms that touch the ground, obstacles and each other."""
 
+from free_arms import SPACE_ARM
+
 INERTIA = '<inertia ixx="0.01" iyy="0.02" izz="0.025" ixy="0" ixz="0" iyz="0"/>'
 
 
@@ -62,3 +64,54 @@ def pressing_beam(contact='', height=-0.001, damping='<damping ratio="0.2"/>'):
 <flexibility><link name="beam" end="0.5 0 0"><section EIy="20" EIz="20" GJ="20"/>{damping}</link>
 <contact name="tool" link="ball" {contact}/><ground height="{height - 0.02}"/>
 </flexibility></robot>"""
+
+
+def capsule(contact='', world='<ground/><obstacle name="ball"><origin xyz="0.2 0 0"/>'):
+    """Return a cylinder of 2 kg that moves freely above the ground and a ball."""
+    return block(
+        contact, f'{world}<geometry><sphere radius="0.1"/></geometry></obstacle>'
+    ).replace('<box size="0.2 0.1 0.06"/>', '<cylinder radius="0.03" length="0.3"/>')
+
+
+def reaching_arm(contact='', world='<ground height="-0.4"/>'):
+    """Return two flexible links with a flexible elbow and a ball, above the ground and a post."""
+    return f"""<robot name="reach"><link name="base">
+<collision><geometry><cylinder radius="0.05" length="0.3"/></geometry></collision></link>
+<joint name="shoulder" type="continuous"><parent link="base"/><child link="upper"/>
+<axis xyz="0 1 0"/></joint>
+<link name="upper"><inertial><origin xyz="0.25 0 0"/><mass value="1"/>
+<inertia ixx="1e-4" iyy="0.0208" izz="0.0208" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<joint name="elbow" type="continuous"><origin xyz="0.5 0 0"/><parent link="upper"/>
+<child link="fore"/><axis xyz="0 1 0"/></joint>
+<link name="fore"><inertial><origin xyz="0.2 0 0"/><mass value="0.5"/>
+<inertia ixx="1e-4" iyy="0.0067" izz="0.0067" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<joint name="flange" type="fixed"><origin xyz="0.4 0 0"/><parent link="fore"/>
+<child link="ball"/></joint>
+<link name="ball"><inertial><mass value="0.3"/>
+<inertia ixx="1e-4" iyy="1e-4" izz="1e-4" ixy="0" ixz="0" iyz="0"/></inertial>
+<collision><geometry><sphere radius="0.03"/></geometry></collision></link>
+<flexibility><link name="upper" end="0.5 0 0"><section EIy="300" EIz="300" GJ="200"/></link>
+<link name="fore" end="0.4 0 0"><section EIy="50" EIz="50" GJ="40"/>
+<damping ratio="0.01"/></link>
+<joint name="elbow" stiffness="2000" damping="1" rotor_inertia="1e-4" gear_ratio="50"/>
+<contact name="tool" link="ball" {contact}/>
+<contact name="self" link="ball" with="base" {contact}/>
+{world}</flexibility></robot>"""
+
+
+def grasping_satellite(contact=''):
+    """Return a satellite whose second flexible link touches its bus and a box of the world."""
+    shape = '<collision><origin xyz="{}"/><geometry>{}</geometry></collision>'
+    ball = shape.format('0.8 0 0', '<sphere radius="0.05"/>')
+    bus = shape.format('0.1 0 0', '<box size="0.6 0.4 0.4"/>')
+    return (
+        SPACE_ARM.replace('<link name="fore"><inertial>', f'<link name="fore">{ball}<inertial>')
+        .replace('<link name="bus">', f'<link name="bus">{bus}')
+        .replace(
+            '</flexibility>',
+            f'<contact name="tool" link="fore" {contact}/>'
+            f'<contact name="hold" link="fore" with="bus" {contact}/>'
+            '<obstacle name="wall"><origin xyz="1 2 4.2"/><geometry><box size="4 4 1"/></geometry>'
+            '</obstacle></flexibility>',
+        )
+    )

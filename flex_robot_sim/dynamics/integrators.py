@@ -14,6 +14,7 @@ Orders and stability: Hairer, Lubich & Wanner, Geometric Numerical Integration (
 from math import inf, isfinite, sqrt
 
 from flex_robot_sim.dynamics.arm_state import RK4, SEMI_IMPLICIT_EULER
+from flex_robot_sim.dynamics.attitude_correction import lower_energy_by_turn
 from flex_robot_sim.dynamics.constraints.compliance import compliance_loss
 from flex_robot_sim.dynamics.constraints.end_motion import set_end_twists
 from flex_robot_sim.dynamics.constraints.projection import (
@@ -406,6 +407,10 @@ def midpoint_step(arm, loads, settings, state, step, watch, work):
                 copy_slip(work.slip_end, work.slip)
             if arm.contact_kind.size > 0:
                 keep_gaps(work)
+                if arm.base.shape[0] == 6 and not is_tied and work.step[2] > 0.0:
+                    taken = lower_energy_by_turn(arm, work.step[2], qd, work)
+                    work.step[1] -= taken
+                    work.step[2] -= taken
         if is_moved:
             begin_substep_of_base(work)
         if remaining < MIN_SUBSTEP_RATIO * h:

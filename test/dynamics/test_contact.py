@@ -69,44 +69,22 @@ def test_block_rests_on_a_slope_below_the_friction_angle():
             assert way[0] == pytest.approx(speed * duration + a * duration**2 / 2, rel=1e-3)
 
 
-@pytest.mark.long
-def test_block_does_not_creep_in_an_hour():
-    arm = frs.load(block('stiffness="1e5" damping="300" friction="0.3"'), gravity=(2.7, 0, -9.4))
-    sim = frs.Simulation(arm)
-    sim.set_state(base_pose=[0, 0, 0.03, 0, 0, 0, 1])
-    sim.advance_to(1.0)
-    start = sim.base_pose
-    sim.advance_to(3601.0)
-    assert np.abs(sim.base_pose - start).max() < 1e-11
-
-
-def energies(batch):
-    """Sum of the energies of all members [J]."""
-    energy = batch.energy()
-    return energy.kinetic + energy.strain + energy.gravity
-
-
-@pytest.mark.parametrize('drops', [60, pytest.param(25000, marks=pytest.mark.long)])
-def test_energy_never_rises_in_random_drops(drops):
-    rng, rises, size = np.random.default_rng(1), [], min(drops, 250)
-    for law in (
-        'stiffness="1e5"',
-        'stiffness="1e5" damping="100" friction="0.3"',
-        'stiffness="1e7" damping="1000" friction="2"',
-        'friction="0.8"',
+@pytest.mark.parametrize('seconds', [5, pytest.param(3600, marks=pytest.mark.long)])
+def test_rest_on_a_slope_does_not_creep(seconds):
+    gravity = (2.7, 0.0, -9.4)
+    block_arm = frs.load(block('stiffness="1e5" damping="300" friction="0.3"'), gravity=gravity)
+    ball_arm = frs.load(slider('stiffness="1e4" damping="100" friction="0.3"'), gravity=gravity)
+    for arm, start in (
+        (block_arm, {'base_pose': [0, 0, 0.03, 0, 0, 0, 1]}),
+        (ball_arm, {'q': [0.0, 0.1]}),
     ):
-        arm = frs.load(tumbling_box(law))
-        for _ in range(drops // size):
-            batch = frs.Batch([arm] * size)
-            q = rng.uniform([-0.3, 0.2, -3], [1.0, 0.5, 3], (size, 3))
-            batch.set_state(q, rng.normal(size=(size, 3)) * [2.0, 2.0, 10.0])
-            last = first = energies(batch)
-            for _ in range(60):
-                batch.step(5)
-                present = energies(batch)
-                rises.append(((present - last) / (first + 1.0)).max())
-                last = present
-    assert max(rises) < 1e-13  # rounding of several terms
+        sim = frs.Simulation(arm)
+        sim.set_state(**start)
+        sim.advance_to(5.0)  # settle
+        place = sim.pose()
+        sim.advance_to(5.0 + seconds)
+        creep = np.abs(sim.pose() - place).max()
+        assert creep < 1e-14 + 1e-15 * seconds, f'{creep:.1e} m'  # rounding of each step
 
 
 def test_friction_minimises_the_rate_against_its_cone():
