@@ -11,14 +11,16 @@ for its distance X from the rear end of a link of the length L, with the shapes 
 beam and their shortening H = int phi' phi'^T. Sections turn by theta = (phi_t e, -w', v'). The
 part inside the guide is straight. With N = dr/d(e, s) at constant X, and b the acceleration when
 no coordinate accelerates, the sums of (T22) and (T23) hold; the mass of a Gauss point is
-w mu s. Sections begin to turn at the mouth: with the jump of their turn by s, kappa, and their
-inertia J per length
+w mu s. Turns are linear in e, so that their sums are integrals of the unit beam, which
+model/sliding_rows.py has, times powers of s. Sections begin to turn at the mouth: with the jump
+of their turn by s, kappa, and their inertia J per length
 
     F0 += J kappa ds^2,   b_s += 1/2 kappa . J kappa ds^2                                    (T120)
 """
 
 from flex_robot_sim.jit.compiled import compiled
-from flex_robot_sim.model.slide_columns import INERTIA, LENGTH, MASS_PER_LENGTH, OFFSET, SHORTENS
+from flex_robot_sim.model.body_kinds import COMMON_SHAPES
+from flex_robot_sim.model.slide_columns import INERTIA, LENGTH, MASS_PER_LENGTH, OFFSET
 
 
 @compiled
@@ -27,86 +29,169 @@ def free_length(arm, i, q):
     return q[arm.slide[i]] + arm.slide_data[i, OFFSET]
 
 
-@compiled
-def set_sliding_point(arm, i, g, q, qd, work):
+@compiled(inline=True)
+def plane_motion(shape, H, first, start, end, q, qd, h):
     """
-    Motion of Gauss point g of sliding body i, relative to the guide (T119).
+    Motion of a Gauss point in one plane of bending, by the coordinates from start to end.
 
-    :param work: Workspace; slide_jacobian (6, n + 1) receives turn and displacement by
-        coordinate, slide_motion (3, 6) the position, and rate and bias of turn and displacement.
+    :param shape: phi, chi, zeta and phi' of a unit beam, (4, n); see model/sliding_rows.py.
+    :param h: receives H e of these coordinates.
+    :returns: phi e, chi e, zeta e, phi' e, phi de, chi de, e^T H e, e^T H de, de^T H de.
     """
-    first, n = arm.first[i], arm.modes[i]
+    y = by_s = second = slope = rate = rate_by_s = p0 = p1 = p2 = 0.0
+    for k in range(start, end):
+        e, de = q[first + k], qd[first + k]
+        y += shape[0, k] * e
+        by_s += shape[1, k] * e
+        second += shape[2, k] * e
+        slope += shape[3, k] * e
+        rate += shape[0, k] * de
+        rate_by_s += shape[1, k] * de
+        hk = dh = 0.0
+        for m in range(start, end):
+            hk += H[k, m] * q[first + m]
+            dh += H[k, m] * qd[first + m]
+        h[k] = hk
+        p0 += hk * e
+        p1 += hk * de
+        p2 += dh * de
+    return y, by_s, second, slope, rate, rate_by_s, p0, p1, p2
+
+
+@compiled(inline=True)
+def add_points(arm, i, ny, nz, q, qd, V, B, E, b, work):
+    """
+    Add the Gauss points of sliding body i, with ny and nz shapes in y and z, to B, E and b.
+
+    :returns: wrench of their bias (6), and moments of their mass: m, mx, my, mz, mxx, myy, mzz,
+        mxy, mxz, myz.
+    """
+    first, z_end, n = arm.first[i], ny + nz, arm.modes[i]
+    data, h = arm.slide_data[i], work.h
+    wx, wy, wz = V[0], V[1], V[2]
+    s, ds = free_length(arm, i, q), qd[arm.slide[i]]
+    inverse = 1.0 / s
+    share = inverse * ds
+    mu = s * data[MASS_PER_LENGTH]
+    lx = ly = lz = fx = fy = fz = 0.0
+    mass = mx = my = mz = mxx = myy = mzz = mxy = mxz = myz = 0.0
+    for g in range(arm.slide_xi.size):
+        m, shape, H = arm.slide_weight[g] * mu, arm.slide_shape[i, g], arm.slide_H[i, g]
+        y, vy, ay, slope_y, dy, dvy, p0, p1, p2 = plane_motion(shape, H, first, 0, ny, q, qd, h)
+        w, vz, az, slope_z, dw, dvz, r0, r1, r2 = plane_motion(
+            shape, H, first, ny, z_end, q, qd, h
+        )
+        p0, p1, p2 = p0 + r0, p1 + r1, p2 + r2
+        # position, column of the free length, and rate and bias of the position (T119)
+        x = arm.slide_xi[g] * s - 0.5 * inverse * p0
+        u = 1.0 - 0.5 * inverse * inverse * (slope_y * vy + slope_z * vz - p0)
+        v, t = inverse * vy, inverse * vz
+        dx, dy, dw = u * ds - inverse * p1, dy + v * ds, dw + t * ds
+        second = (slope_y * ay + slope_z * az + p0) * share
+        second += 2.0 * (slope_y * dvy + slope_z * dvz - p1)
+        bx = -inverse * (second * share + p2)
+        by = (ay * share + 2.0 * dvy) * share
+        bz = (az * share + 2.0 * dvz) * share
+        ax = V[3] + wy * w - wz * y + 2.0 * dx
+        ay = V[4] + wz * x - wx * w + 2.0 * dy
+        az = V[5] + wx * y - wy * x + 2.0 * dw
+        bx = m * (wy * az - wz * ay + bx)
+        by = m * (wz * ax - wx * az + by)
+        bz = m * (wx * ay - wy * ax + bz)
+        fx += bx
+        fy += by
+        fz += bz
+        lx += y * bz - w * by
+        ly += w * bx - x * bz
+        lz += x * by - y * bx
+        mass += m
+        mx += m * x
+        my += m * y
+        mz += m * w
+        mxx += m * x * x
+        myy += m * y * y
+        mzz += m * w * w
+        mxy += m * x * y
+        mxz += m * x * w
+        myz += m * y * w
+        b[n] += u * bx + v * by + t * bz
+        E[n, n] += m * (u * u + v * v + t * t)
+        u, v, t = m * u, m * v, m * t
+        B[0, n] += y * t - w * v
+        B[1, n] += w * u - x * t
+        B[2, n] += x * v - y * u
+        B[3, n] += u
+        B[4, n] += v
+        B[5, n] += t
+        for k in range(ny):
+            h[k] *= inverse
+            a, c = m * shape[0, k], m * h[k]
+            b[k] += shape[0, k] * by - h[k] * bx
+            E[n, k] += shape[0, k] * v - h[k] * u
+            B[0, k] -= w * a
+            B[1, k] -= w * c
+            B[2, k] += x * a + y * c
+            B[3, k] -= c
+            B[4, k] += a
+        for k in range(ny, z_end):
+            h[k] *= inverse
+            a, c = m * shape[0, k], m * h[k]
+            b[k] += shape[0, k] * bz - h[k] * bx
+            E[n, k] += shape[0, k] * t - h[k] * u
+            B[0, k] += y * a
+            B[1, k] -= x * a + w * c
+            B[2, k] += y * c
+            B[3, k] -= c
+            B[5, k] += a
+        for k in range(z_end):
+            c = m * h[k]
+            for l in range(k + 1):
+                E[k, l] += c * h[l]
+    return lx, ly, lz, fx, fy, fz, mass, mx, my, mz, mxx, myy, mzz, mxy, mxz, myz
+
+
+@compiled
+def add_turns(arm, i, q, qd, B, E, b, momentum, bias):
+    """
+    Add the rotary inertia of the sections of sliding body i to B, E and b.
+
+    :param momentum: receives their angular momentum by de and ds (3,); bias: its rate when no
+        coordinate accelerates.
+    """
+    first, n, turn, gram = arm.first[i], arm.modes[i], arm.slide_turn[i], arm.slide_gram[i]
     y_end = arm.count[i, 0]
     z_end = y_end + arm.count[i, 1]
-    data, shape, H = arm.slide_data[i], arm.slide_shape[i, g], arm.slide_H[i, g]
-    J, motion = work.slide_jacobian, work.slide_motion
-    s, ds = free_length(arm, i, q), qd[arm.slide[i]]
-    xi, inverse = arm.slide_xi[g], 1.0 / s
-    a = (1.0 - xi) * inverse
-    for r in range(6):
-        motion[0, r] = motion[1, r] = motion[2, r] = 0.0
-        for k in range(n + 1):
-            J[r, k] = 0.0
-    shortening = by_s = second = 0.0  # of e^T H e / s
-    for direction in range(3):
-        start, end = 0, y_end
-        if direction == 1:
-            start, end = y_end, z_end
-        elif direction == 2:
-            start, end = z_end, n
-        f1 = f2 = f3 = df1 = df2 = rate = 0.0
+    s = free_length(arm, i, q)
+    inverse = 1.0 / s
+    share = inverse * qd[arm.slide[i]]
+    for axis in range(3):  # of torsion, bending in z, bending in y
+        start, end, linear, square = z_end, n, s, s
+        if axis > 0:  # these turn by slopes, with a factor 1/s
+            start, end, linear, square = (
+                (y_end, z_end, 1.0, inverse) if axis == 1 else (0, y_end, 1.0, inverse)
+            )
+        rate = by_s = second = 0.0
         for k in range(start, end):
             e, de = q[first + k], qd[first + k]
-            rate += shape[0, k] * de
-            f1 += shape[1, k] * e
-            f2 += shape[2, k] * e
-            f3 += shape[3, k] * e
-            df1 += shape[1, k] * de
-            df2 += shape[2, k] * de
-        bias = (f2 * a * a - 2.0 * f1 * a * inverse) * ds * ds + 2.0 * df1 * a * ds
-        if direction == 2:  # twist
-            J[0, n] = f1 * a
-            motion[1, 0], motion[2, 0] = rate + f1 * a * ds, bias
-            for k in range(start, end):
-                J[0, k] = shape[0, k]
-            continue
-        axis = 4 + direction
-        turn, sign = (2, 1.0) if direction == 0 else (1, -1.0)
-        J[axis, n] = f1 * a
-        motion[1, axis], motion[2, axis] = rate + f1 * a * ds, bias
-        slope_by_s = (f2 * a - f1 * inverse) * inverse
-        J[turn, n] = sign * slope_by_s
-        motion[1, turn] = sign * (df1 * inverse + slope_by_s * ds)
-        slope_bias = (f3 * a * a - 4.0 * f2 * a * inverse + 2.0 * f1 * inverse * inverse) * ds
-        motion[2, turn] = sign * inverse * ds * (slope_bias + 2.0 * (df2 * a - df1 * inverse))
-        p0 = p1 = p2 = 0.0  # e^T H e and its rates
-        for k in range(start, end):
-            motion[0, axis] += shape[0, k] * q[first + k]
-            J[axis, k] = shape[0, k]
-            J[turn, k] = sign * shape[1, k] * inverse
-            h = dh = 0.0
+            rate += turn[0, k] * de + turn[1, k] * e * share
+            by_s += turn[1, k] * e
+            second += (turn[2, k] * e * share + 2.0 * turn[1, k] * de) * share
+            B[axis, k] += linear * turn[0, k]
+            mixed = own = force = on_length = 0.0
             for m in range(start, end):
-                h += H[k, m] * q[first + m]
-                dh += H[k, m] * qd[first + m]
-            J[3, k] = -h * inverse
-            p0 += h * q[first + k]
-            p1 += 2.0 * h * qd[first + k]
-            p2 += 2.0 * dh * qd[first + k]
-        d0, d1 = data[SHORTENS] * f1 * f1, 2.0 * data[SHORTENS] * f1 * df1
-        dd = 2.0 * data[SHORTENS] * f1 * f2
-        shortening += p0 * inverse
-        by_s += (d0 * a - p0 * inverse) * inverse
-        second += inverse * (
-            (dd * a * a - 4.0 * d0 * a * inverse + 2.0 * p0 * inverse * inverse) * ds * ds
-            + 2.0 * (d1 * a - p1 * inverse) * ds
-            + p2
-        )
-    motion[0, 3] = s * xi - 0.5 * shortening
-    J[3, n] = 1.0 - 0.5 * by_s
-    motion[2, 3] = -0.5 * second
-    motion[1, 3] = J[3, n] * ds
-    for k in range(z_end):
-        motion[1, 3] += J[3, k] * qd[first + k]
+                f, df = q[first + m], qd[first + m]
+                mixed += gram[1, k, m] * f
+                own += gram[2, k, m] * f
+                force += gram[3, k, m] * f * share + 2.0 * gram[1, k, m] * df
+                on_length += gram[4, k, m] * f * share + 2.0 * gram[2, k, m] * df
+            for m in range(start, k + 1):
+                E[k, m] += square * gram[0, k, m]
+            b[k] += square * share * force
+            E[n, k] += square * inverse * mixed
+            E[n, n] += square * inverse * inverse * e * own
+            b[n] += square * inverse * share * e * on_length
+        B[axis, n] += linear * inverse * by_s
+        momentum[axis], bias[axis] = linear * rate, linear * second
 
 
 @compiled
@@ -136,84 +221,59 @@ def mouth_terms(arm, i, q, qd):
 
 
 @compiled
-def add_sliding_body(arm, i, q, qd, work):
-    """Inertia and bias of sliding body i (T22), (T23), with n + 1 coordinates."""
-    n = arm.modes[i]
-    V, I, B, E, bias, F0 = work.V[i], work.I[i], work.B[i], work.E[i], work.b[i], work.F0[i]
-    data, J, motion = arm.slide_data[i], work.slide_jacobian, work.slide_motion
-    wx, wy, wz = V[0], V[1], V[2]
+def set_sliding_terms(arm, i, q, qd, work, B, E, b):
+    """
+    Set coupling B (6, n + 1), inertia E and bias b of the coordinates of sliding body i.
+
+    :returns: wrench of the bias and moments of the mass; see `add_points`.
+    """
+    n, V, data = arm.modes[i], work.V[i], arm.slide_data[i]
+    y_end = arm.count[i, 0]
+    z_end = y_end + arm.count[i, 1]
     s, ds = free_length(arm, i, q), qd[arm.slide[i]]
-    jx, jy, jz = data[INERTIA] * s, data[INERTIA + 1] * s, data[INERTIA + 2] * s
     for k in range(n + 1):
-        bias[k] = 0.0
+        b[k] = 0.0
         for r in range(6):
             B[r, k] = 0.0
         for m in range(k + 1):
-            E[k, m] = 0.0
-    # straight part in the guide: first and second moment
+            E[k, m] = s * arm.slide_gram[i, 5, k, m] if k < n else 0.0
+    momentum, bias = work.angular_rate, work.alpha
+    add_turns(arm, i, q, qd, B, E, b, momentum, bias)
+    if y_end == COMMON_SHAPES[0] and z_end == COMMON_SHAPES[0] + COMMON_SHAPES[1]:
+        sums = add_points(arm, i, COMMON_SHAPES[0], COMMON_SHAPES[1], q, qd, V, B, E, b, work)
+    else:
+        sums = add_points(arm, i, y_end, z_end - y_end, q, qd, V, B, E, b, work)
+    lx, ly, lz, fx, fy, fz, mass, mx, my, mz, mxx, myy, mzz, mxy, mxz, myz = sums
+    # straight part in the guide: mass, first and second moment
     hidden = data[LENGTH] - s
-    mass = data[MASS_PER_LENGTH] * hidden
-    mx, mxx = -0.5 * mass * hidden, mass * hidden * hidden / 3.0
-    ax, ay, az = mass * (V[3] + 2.0 * ds), mass * V[4] + wz * mx, mass * V[5] - wy * mx
-    fx, fy, fz = wy * az - wz * ay, wz * ax - wx * az, wx * ay - wy * ax
-    bias[n] += fx
-    ax, ay, az = mx * (V[3] + 2.0 * ds), mx * V[4] + wz * mxx, mx * V[5] - wy * mxx
-    lx, ly, lz = 0.0, -(wx * ay - wy * ax), wz * ax - wx * az
-    B[3, n] = E[n, n] = mass
-    tx, ty, tz, force = mouth_terms(arm, i, q, qd)
-    lx, ly, lz = lx + tx, ly + ty, lz + tz
-    bias[n] += force
-    tx = ty = tz = 0.0  # angular momentum of the sections
-    my = mz = myy = mzz = mxy = mxz = myz = 0.0
-    for g in range(arm.slide_xi.size):
-        set_sliding_point(arm, i, g, q, qd, work)
-        weight = arm.slide_weight[g]
-        m = weight * s * data[MASS_PER_LENGTH]
-        x, y, w = motion[0, 3], motion[0, 4], motion[0, 5]
-        ax = V[3] + wy * w - wz * y + 2.0 * motion[1, 3]
-        ay = V[4] + wz * x - wx * w + 2.0 * motion[1, 4]
-        az = V[5] + wx * y - wy * x + 2.0 * motion[1, 5]
-        bx = m * (wy * az - wz * ay + motion[2, 3])
-        by = m * (wz * ax - wx * az + motion[2, 4])
-        bz = m * (wx * ay - wy * ax + motion[2, 5])
-        ux, uy, uz = weight * jx, weight * jy, weight * jz
-        tx += ux * motion[1, 0]
-        ty += uy * motion[1, 1]
-        tz += uz * motion[1, 2]
-        cx, cy, cz = ux * motion[2, 0], uy * motion[2, 1], uz * motion[2, 2]
-        fx += bx
-        fy += by
-        fz += bz
-        lx += y * bz - w * by + cx
-        ly += w * bx - x * bz + cy
-        lz += x * by - y * bx + cz
-        mass += m
-        mx += m * x
-        my += m * y
-        mz += m * w
-        mxx += m * x * x
-        myy += m * y * y
-        mzz += m * w * w
-        mxy += m * x * y
-        mxz += m * x * w
-        myz += m * y * w
-        for k in range(n + 1):
-            a, b, c = J[0, k], J[1, k], J[2, k]
-            u, v, t = J[3, k], J[4, k], J[5, k]
-            bias[k] += u * bx + v * by + t * bz + a * cx + b * cy + c * cz
-            a, b, c, u, v, t = ux * a, uy * b, uz * c, m * u, m * v, m * t
-            B[0, k] += a + y * t - w * v
-            B[1, k] += b + w * u - x * t
-            B[2, k] += c + x * v - y * u
-            B[3, k] += u
-            B[4, k] += v
-            B[5, k] += t
-            for l in range(k + 1):
-                E[k, l] += u * J[3, l] + v * J[4, l] + t * J[5, l]
-                E[k, l] += a * J[0, l] + b * J[1, l] + c * J[2, l]
-    F0[0] += lx + wy * tz - wz * ty
-    F0[1] += ly + wz * tx - wx * tz
-    F0[2] += lz + wx * ty - wy * tx
+    m = data[MASS_PER_LENGTH] * hidden
+    x, xx = -0.5 * m * hidden, m * hidden * hidden / 3.0
+    wx, wy, wz = V[0], V[1], V[2]
+    ax, ay, az = m * (V[3] + 2.0 * ds), m * V[4] + wz * x, m * V[5] - wy * x
+    force = wy * az - wz * ay
+    fx, fy, fz = fx + force, fy + wz * ax - wx * az, fz + wx * ay - wy * ax
+    ax, ay, az = x * (V[3] + 2.0 * ds), x * V[4] + wz * xx, x * V[5] - wy * xx
+    ly, lz = ly - wx * ay + wy * ax, lz + wz * ax - wx * az
+    B[3, n] += m
+    E[n, n] += m
+    # turns of the sections
+    tx, ty, tz, on_length = mouth_terms(arm, i, q, qd)
+    b[n] += force + on_length
+    lx += tx + bias[0] + wy * momentum[2] - wz * momentum[1]
+    ly += ty + bias[1] + wz * momentum[0] - wx * momentum[2]
+    lz += tz + bias[2] + wx * momentum[1] - wy * momentum[0]
+    return lx, ly, lz, fx, fy, fz, mass + m, mx + x, my, mz, mxx + xx, myy, mzz, mxy, mxz, myz
+
+
+@compiled
+def add_sliding_body(arm, i, q, qd, work):
+    """Inertia and bias of sliding body i (T22), (T23), with n + 1 coordinates."""
+    I, F0 = work.I[i], work.F0[i]
+    sums = set_sliding_terms(arm, i, q, qd, work, work.B[i], work.E[i], work.b[i])
+    lx, ly, lz, fx, fy, fz, mass, mx, my, mz, mxx, myy, mzz, mxy, mxz, myz = sums
+    F0[0] += lx
+    F0[1] += ly
+    F0[2] += lz
     F0[3] += fx
     F0[4] += fy
     F0[5] += fz
@@ -246,82 +306,43 @@ def add_sliding_force(arm, i, q, qd, qdd, work, force):
 
     The force on the free length is set, as no other body has its joint.
     """
-    first, n, j = arm.first[i], arm.modes[i], arm.slide[i]
-    V, dV, F = work.V[i], work.dV[i], work.F[i]
-    data, J, motion = arm.slide_data[i], work.slide_jacobian, work.slide_motion
-    wx, wy, wz, dwx, dwy, dwz = V[0], V[1], V[2], dV[0], dV[1], dV[2]
-    s, ds = free_length(arm, i, q), qd[j]
-    for k in range(n):
-        force[first + k] = 0.0
-    # straight part in the guide
-    hidden = data[LENGTH] - s
-    mass = data[MASS_PER_LENGTH] * hidden
-    mx, mxx = -0.5 * mass * hidden, mass * hidden * hidden / 3.0
-    ax, ay, az = mass * (V[3] + 2.0 * ds), mass * V[4] + wz * mx, mass * V[5] - wy * mx
-    fx = wy * az - wz * ay + mass * (dV[3] + qdd[j])
-    fy = wz * ax - wx * az + mass * dV[4] + dwz * mx
-    fz = wx * ay - wy * ax + mass * dV[5] - dwy * mx
-    force[j] = fx
-    ax, ay, az = mx * (V[3] + 2.0 * ds), mx * V[4] + wz * mxx, mx * V[5] - wy * mxx
-    lx = 0.0
-    ly = -(wx * ay - wy * ax + mx * dV[5] - dwy * mxx)
-    lz = wz * ax - wx * az + mx * dV[4] + dwz * mxx
-    tx, ty, tz, on_length = mouth_terms(arm, i, q, qd)
-    lx, ly, lz = lx + tx, ly + ty, lz + tz
-    force[j] += on_length
-    tx = ty = tz = 0.0
-    for g in range(arm.slide_xi.size):
-        set_sliding_point(arm, i, g, q, qd, work)
-        weight = arm.slide_weight[g] * s
-        m = weight * data[MASS_PER_LENGTH]
-        x, y, w = motion[0, 3], motion[0, 4], motion[0, 5]
-        for k in range(n + 1):
-            a = qdd[j] if k == n else qdd[first + k]
-            for r in range(6):
-                motion[2, r] += J[r, k] * a
-        ax = V[3] + wy * w - wz * y + 2.0 * motion[1, 3]
-        ay = V[4] + wz * x - wx * w + 2.0 * motion[1, 4]
-        az = V[5] + wx * y - wy * x + 2.0 * motion[1, 5]
-        bx = m * (wy * az - wz * ay + motion[2, 3] + dV[3] + dwy * w - dwz * y)
-        by = m * (wz * ax - wx * az + motion[2, 4] + dV[4] + dwz * x - dwx * w)
-        bz = m * (wx * ay - wy * ax + motion[2, 5] + dV[5] + dwx * y - dwy * x)
-        ux, uy, uz = (
-            weight * data[INERTIA],
-            weight * data[INERTIA + 1],
-            weight * data[INERTIA + 2],
-        )
-        tx += ux * motion[1, 0]
-        ty += uy * motion[1, 1]
-        tz += uz * motion[1, 2]
-        cx, cy, cz = ux * motion[2, 0], uy * motion[2, 1], uz * motion[2, 2]
-        fx += bx
-        fy += by
-        fz += bz
-        lx += y * bz - w * by + cx
-        ly += w * bx - x * bz + cy
-        lz += x * by - y * bx + cz
-        cx, cy, cz = cx + ux * dwx, cy + uy * dwy, cz + uz * dwz
-        for k in range(n + 1):
-            total = J[3, k] * bx + J[4, k] * by + J[5, k] * bz
-            total += J[0, k] * cx + J[1, k] * cy + J[2, k] * cz
-            if k == n:
-                force[j] += total
-            else:
-                force[first + k] += total
-    F[0] += lx + wy * tz - wz * ty
-    F[1] += ly + wz * tx - wx * tz
-    F[2] += lz + wx * ty - wy * tx
-    F[3] += fx
-    F[4] += fy
-    F[5] += fz
+    n, own, dV, F = arm.modes[i], arm.own[i], work.dV[i], work.F[i]
+    B, E, b = work.slide_B, work.slide_E, work.slide_b
+    sums = set_sliding_terms(arm, i, q, qd, work, B, E, b)
+    lx, ly, lz, fx, fy, fz, mass, mx, my, mz, mxx, myy, mzz, mxy, mxz, myz = sums
+    a, c, d, u, v, t = dV[0], dV[1], dV[2], dV[3], dV[4], dV[5]
+    F[0] += lx + (myy + mzz) * a - mxy * c - mxz * d + my * t - mz * v
+    F[1] += ly + (mxx + mzz) * c - mxy * a - myz * d + mz * u - mx * t
+    F[2] += lz + (mxx + myy) * d - mxz * a - myz * c + mx * v - my * u
+    F[3] += fx + mass * u + c * mz - d * my
+    F[4] += fy + mass * v + d * mx - a * mz
+    F[5] += fz + mass * t + a * my - c * mx
+    for k in range(n + 1):
+        total, a = b[k], qdd[own[k]]
+        for r in range(6):
+            total += B[r, k] * dV[r]
+            F[r] += B[r, k] * a
+        for m in range(n + 1):
+            total += (E[k, m] if m <= k else E[m, k]) * qdd[own[m]]
+        force[own[k]] = total
 
 
 @compiled
 def sliding_energy(arm, i, q, qd, V, work):
     """Kinetic energy of sliding body i [J], its mass [kg] and first moments [kg m]."""
-    data, motion = arm.slide_data[i], work.slide_motion
+    if arm.count[i, 0] == COMMON_SHAPES[0] and arm.count[i, 1] == COMMON_SHAPES[1]:
+        return sliding_energy_of(arm, i, COMMON_SHAPES[0], COMMON_SHAPES[1], q, qd, V, work)
+    return sliding_energy_of(arm, i, arm.count[i, 0], arm.count[i, 1], q, qd, V, work)
+
+
+@compiled(inline=True)
+def sliding_energy_of(arm, i, ny, nz, q, qd, V, work):
+    """Kinetic energy, mass and first moments; see `sliding_energy` and `add_points`."""
+    first, z_end, data = arm.first[i], ny + nz, arm.slide_data[i]
     wx, wy, wz = V[0], V[1], V[2]
     s, ds = free_length(arm, i, q), qd[arm.slide[i]]
+    inverse = 1.0 / s
+    share = inverse * ds
     hidden = data[LENGTH] - s
     mass = data[MASS_PER_LENGTH] * hidden
     mx, my, mz = -0.5 * mass * hidden, 0.0, 0.0
@@ -329,20 +350,45 @@ def sliding_energy(arm, i, q, qd, V, work):
     kinetic = 0.5 * mass * (x * x + V[4] * V[4] + V[5] * V[5])
     kinetic += mx * (V[4] * wz - V[5] * wy)
     kinetic += mass * hidden * hidden / 6.0 * (wy * wy + wz * wz)
+    mu = s * data[MASS_PER_LENGTH]
     for g in range(arm.slide_xi.size):
-        set_sliding_point(arm, i, g, q, qd, work)
-        weight = arm.slide_weight[g] * s
-        m = weight * data[MASS_PER_LENGTH]
-        x, y, z = motion[0, 3], motion[0, 4], motion[0, 5]
-        u = V[3] + wy * z - wz * y + motion[1, 3]
-        v = V[4] + wz * x - wx * z + motion[1, 4]
-        w = V[5] + wx * y - wy * x + motion[1, 5]
+        m, shape, H = arm.slide_weight[g] * mu, arm.slide_shape[i, g], arm.slide_H[i, g]
+        y, vy, _, slope_y, dy, _, p0, p1, _ = plane_motion(shape, H, first, 0, ny, q, qd, work.h)
+        z, vz, _, slope_z, dz, _, r0, r1, _ = plane_motion(
+            shape, H, first, ny, z_end, q, qd, work.h
+        )
+        x = arm.slide_xi[g] * s - 0.5 * inverse * (p0 + r0)
+        u = 1.0 - 0.5 * inverse * inverse * (slope_y * vy + slope_z * vz - p0 - r0)
+        u = V[3] + wy * z - wz * y + u * ds - inverse * (p1 + r1)
+        v = V[4] + wz * x - wx * z + dy + vy * share
+        w = V[5] + wx * y - wy * x + dz + vz * share
         kinetic += 0.5 * m * (u * u + v * v + w * w)
-        for r in range(3):
-            rate = motion[1, r]
-            kinetic += weight * data[INERTIA + r] * rate * (V[r] + 0.5 * rate)
         mass += m
         mx += m * x
         my += m * y
         mz += m * z
-    return kinetic, mass, mx, my, mz
+    return kinetic + energy_of_turns(arm, i, q, qd, V), mass, mx, my, mz
+
+
+@compiled
+def energy_of_turns(arm, i, q, qd, V):
+    """Kinetic energy of the sections of sliding body i by their turns, without that by V [J]."""
+    first, n, turn, gram = arm.first[i], arm.modes[i], arm.slide_turn[i], arm.slide_gram[i]
+    y_end = arm.count[i, 0]
+    z_end = y_end + arm.count[i, 1]
+    s = free_length(arm, i, q)
+    share, energy = qd[arm.slide[i]] / s, 0.0
+    for k in range(n):
+        start, end, axis, linear, square = z_end, n, 0, s, s
+        if k < z_end:
+            linear, square = 1.0, 1.0 / s
+            start, end, axis = (0, y_end, 2) if k < y_end else (y_end, z_end, 1)
+        de, change = qd[first + k], q[first + k] * share
+        energy += linear * V[axis] * (turn[0, k] * de + turn[1, k] * change)
+        total = 0.0
+        for m in range(start, end):
+            other = q[first + m] * share
+            total += de * (0.5 * gram[0, k, m] * qd[first + m] + gram[1, k, m] * other)
+            total += 0.5 * change * gram[2, k, m] * other
+        energy += square * total
+    return energy

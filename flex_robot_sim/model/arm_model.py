@@ -71,7 +71,10 @@ class ArmArrays(NamedTuple):
     slide_data: np.ndarray  # (i, c)     see dynamics/sliding_body.py; i: 0 without such links
     slide_xi: np.ndarray  # (g,)       Gauss points of the free length, as shares
     slide_weight: np.ndarray  # (g,)
-    slide_shape: np.ndarray  # (i, g, 4, n)  shapes of a unit beam and three derivatives
+    # phi, chi, zeta (T119), and phi' if it shortens, of a unit beam, by coordinate of bending
+    slide_shape: np.ndarray  # (i, g, 4, n)
+    slide_turn: np.ndarray  # (i, 3, n)  integrals of turns and two rates with their inertia
+    slide_gram: np.ndarray  # (i, 6, n, n)  of their products, and of shapes with the mass  [SI]
     slide_H: np.ndarray  # (i, g, n, n)  its shortening up to a point, and
     slide_tip_H: np.ndarray  # (i, n, n)  up to the tip
     slide_root: np.ndarray  # (i, n)     curvature or twist at its root, by coordinate
@@ -247,8 +250,9 @@ class Workspace(NamedTuple):
     contact_matrix: np.ndarray  # (3 g, 3 g)  their product, times half the step
     contact_rate: np.ndarray  # (3 g,)    mean rates in a step                           [m/s]
     contact_start_rate: np.ndarray  # (3 g,)  rates at its start                         [m/s]
-    slide_jacobian: np.ndarray  # (6, n)     of a point of a sliding link, and
-    slide_motion: np.ndarray  # (3, 6)     its position, rate and bias
+    slide_B: np.ndarray  # (6, n)     as B, E and b of a body, for the inverse dynamics
+    slide_E: np.ndarray  # (n, n)
+    slide_b: np.ndarray  # (n,)
     slide_held: np.ndarray  # (i, n + 6)  row of a prescribed free length: B, E and bias
     child_R: Matrices3  # (3, 3) and so on: temporaries of single functions
     child_p: Vectors3
@@ -604,8 +608,9 @@ def _shapes(i, n, s, j, total, shared, elements, c, w, g):
         'contact_matrix': (3 * g, 3 * g),
         'contact_rate': (3 * g,),
         'contact_start_rate': (3 * g,),
-        'slide_jacobian': (6, n),
-        'slide_motion': (3, 6),
+        'slide_B': (6, n),
+        'slide_E': (n, n),
+        'slide_b': (n,),
         'slide_held': (i, n + 6),
         'child_R': (3, 3),
         'child_p': (3,),
