@@ -1,5 +1,5 @@
 """
-Display of an arm in rviz: joints of the display description, bent links, rods, path of the tool.
+Display of an arm in rviz: joints of the display description, bent links, rods, contacts, path.
 
 A `distance` constraint is a rod without a link: a line between its ends.
 
@@ -9,6 +9,10 @@ which takes longer than a period of the simulation.
 TF and markers arrive on different topics, and rviz draws them from different instants. To avoid
 gaps between moving parts, each marker is published in the frame of its link, locked to it.
 """
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
 
 import numpy as np
 from geometry_msgs.msg import Point
@@ -25,6 +29,7 @@ from flex_robot_sim.display.reduced_surface import link_surfaces
 from flex_robot_sim.display.tool_path import ToolPath
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.nodes.bridge_settings import BridgeOutputSettings
+from flex_robot_sim.nodes.contact_markers import ContactMarkers
 from flex_robot_sim.nodes.settings import OutputSettings
 from flex_robot_sim.ros import topics
 from flex_robot_sim.ros.conversions import JointStateBuffer, set_stamp, set_vector
@@ -38,6 +43,16 @@ ROD_WIDTH_RATIO = 8e-3  # relative to the reach of the arm
 CLEAN_UP_TIME_S = 1.0  # duration of the deletion of markers of other publishers
 
 
+class _DrawnState(NamedTuple):
+    """Arguments of `DisplayOutputs.show`."""
+
+    stamp: int
+    q: np.ndarray
+    epoch: int
+    base_pose: np.ndarray | None
+    contact_wrenches: Mapping[str, np.ndarray]
+
+
 class DisplayOutputs:
     """Publishers of `display_joint_states` and `bending_markers`."""
 
@@ -46,7 +61,7 @@ class DisplayOutputs:
     ) -> None:
         """Make the publishers; the path of the link `tool` is drawn."""
         self._arm, self._tool = arm, arm.frames[tool]
-        self._state: tuple[int, np.ndarray, int, np.ndarray | None] | None = None
+        self._state: _DrawnState | None = None
         self._base = arm.description.links[0].name
         self._joints = DisplayJoints(arm)
         self._rods = [
@@ -56,6 +71,7 @@ class DisplayOutputs:
         self._reach, self._posture = reach(arm.description), Posture(arm)
         self._path = ToolPath(MAX_PATH_POINTS, PATH_SPACING_RATIO * self._reach)
         self._epoch, self._subscribers, self._arrays_left_to_clean = 0, 0, 0
+        self._contacts = ContactMarkers(arm)
         self._set_scale(settings)
         self._joint_publisher = advertise(node, topics.DISPLAY_JOINT_STATES)
         self._marker_publisher = advertise(node, topics.BENDING_MARKERS)
@@ -66,16 +82,27 @@ class DisplayOutputs:
         self._timer.timer_period_ns = round(1e9 / settings.display_rate)
         self._set_scale(settings)
 
+    def has_marker_subscribers(self) -> bool:
+        """Whether any node listens to the markers."""
+        return self._marker_publisher.get_subscription_count() > 0
+
     def show(
-        self, stamp: int, q: np.ndarray, epoch: int = 0, base_pose: np.ndarray | None = None
+        self,
+        stamp: int,
+        q: np.ndarray,
+        epoch: int = 0,
+        base_pose: np.ndarray | None = None,
+        contact_wrenches: Mapping[str, np.ndarray] = MappingProxyType({}),
     ) -> None:
         """
         Draw the coordinates (n,) next time, with a stamp [ns]; any thread may call this.
 
         :param epoch: a new number marks a discontinuity such as a reset: the tool path is cleared.
         :param base_pose: (7,) of a moved base.
+        :param contact_wrenches: moment and force (6,) of contacts by name, each on its link and in
+            the frame of this link [N m, N].
         """
-        self._state = stamp, q, epoch, base_pose
+        self._state = _DrawnState(stamp, q, epoch, base_pose, contact_wrenches)
 
     def _set_scale(self, settings):
         scale = settings.strain_scale or None
@@ -109,7 +136,7 @@ class DisplayOutputs:
         path.pose.orientation.w = 1.0
         delete_all = self._marker('', 0, 0, self._base)
         delete_all.action = Marker.DELETEALL
-        return [delete_all, *markers, path]
+        return [delete_all, *markers, *self._contacts.all, path]
 
     def _marker(self, namespace, number, kind, frame):
         marker = Marker(ns=namespace, id=number, type=kind, action=Marker.ADD, frame_locked=True)
@@ -119,7 +146,7 @@ class DisplayOutputs:
     def _draw(self):
         if self._state is None:
             return
-        stamp, q, epoch, base_pose = self._state
+        stamp, q, epoch, base_pose, contact_wrenches = self._state
         if self._joint_publisher.get_subscription_count():
             self._joint_publisher.publish(
                 self._joint_states.fill(stamp, self._joints.positions(q, base_pose))
@@ -131,6 +158,7 @@ class DisplayOutputs:
         self._subscribers = subscribers
         if subscribers:
             self._fill_markers(stamp, q)
+            self._contacts.fill(stamp, self._posture, contact_wrenches)
             # a new subscriber may still show another robot; the first array may get lost
             self._marker_publisher.publish(
                 MarkerArray(markers=self._markers[self._arrays_left_to_clean == 0 :])

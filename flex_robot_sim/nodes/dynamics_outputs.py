@@ -99,7 +99,13 @@ class DynamicsOutputs:
 
     def _show(self, simulation, _effort):
         base_pose = simulation.base_pose if self._moves else None
-        self._display.show(self.stamp(simulation), simulation.q, self._loop.resets, base_pose)
+        wrenches = {}
+        if self._display.has_marker_subscribers():
+            names = simulation.arm.contacts
+            wrenches = {name: simulation.contact(name).wrench for name in names}
+        self._display.show(
+            self.stamp(simulation), simulation.q, self._loop.resets, base_pose, wrenches
+        )
 
     def _send_clock(self, simulation, _effort):
         set_stamp(self._clock_message.clock, round(simulation.time * SECOND))

@@ -20,7 +20,7 @@ from flex_robot_sim.ros.endpoints import subscribe
 from flex_robot_sim.ros.joint_motor_pairing import JointMotorPairing, NamedValues
 from flex_robot_sim.ros.polling_node import Stamps
 from flex_robot_sim.ros.state_rows import flex_rows, joint_rows
-from flex_robot_sim.ros.topics import Topic
+from flex_robot_sim.ros.topics import Topic, topic_words
 from flex_robot_sim.util.exceptions import CommandError, FlexRobotSimError
 from flex_robot_sim.viewer.observed import ObservedArm, Status
 
@@ -52,6 +52,8 @@ class ViewInputs:
         self._listen(topics.TARGET, self._on_target)
         self._listen(topics.TWIN_JOINT_STATES, self._on_twin)
         self._listen(topics.PUSH, self._on_push)
+        for name, word in topic_words(arm.contacts).items():
+            self._listen(topics.CONTACT.with_word(word), partial(self._on_contact, name))
         self._listen(topics.DIAGNOSTICS, self._on_diagnostics)
 
     @property
@@ -148,6 +150,11 @@ class ViewInputs:
         force = np.array(vector_of(message.wrench.force))
         if np.isfinite(force).all():
             self._observed.pushes[message.header.frame_id] = force
+
+    def _on_contact(self, name, _, message):
+        wrench = np.array([*vector_of(message.wrench.torque), *vector_of(message.wrench.force)])
+        if np.isfinite(wrench).all():
+            self._observed.contact_wrenches[name] = wrench
 
     def _on_diagnostics(self, now, message):
         namespace = f'{self._node.get_namespace().rstrip("/")}/'

@@ -314,6 +314,7 @@ CONTACT = Topic(
             'it has subscribers',
         ),
     ),
+    subscribers=(SubscribingNode('view', 'forces of contacts, drawn as arrows', NEWEST),),
 )
 
 DISPLAY_JOINT_STATES = Topic(
@@ -340,8 +341,9 @@ BENDING_MARKERS = Topic(
         PublishingNode(
             'dynamics',
             'display_rate',
-            'deformed links, coloured by surface strain, each in its own frame; rods; path '
-            'of the tool in the base frame since the last reset',
+            'deformed links, coloured by surface strain, each in its own frame; rods; ground, '
+            'obstacles, contact shapes and forces; path of the tool in the base frame since the '
+            'last reset',
         ),
         PublishingNode(
             'bridge',

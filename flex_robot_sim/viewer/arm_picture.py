@@ -170,10 +170,10 @@ class ArmPicture:
         R, p = self._attachments.pose(link, self._shapes[is_linear].posture)
         return self._base_R @ R, self._base_R @ p + self._base_p
 
-    def origin(self, frame: Frame) -> np.ndarray:
-        """Origin (3,) [m] of a Frame of the arm in the last drawing."""
-        p = self._shapes[self._drawn_state[-1] != 1.0].posture.frame(frame)[1]
-        return self._base_R @ p + self._base_p
+    def frame_pose(self, frame: Frame) -> tuple[np.ndarray, np.ndarray]:
+        """Rotation (3, 3) and origin (3,) [m] of a Frame of the arm in the last drawing."""
+        R, p = self._shapes[self._drawn_state[-1] != 1.0].posture.frame(frame)
+        return self._base_R @ R, self._base_R @ p + self._base_p
 
     def show(self, is_shown: bool) -> None:
         """Show or hide the drawing."""

@@ -5,6 +5,7 @@ import numpy as np
 from flex_robot_sim.analysis.natural_modes import frequencies
 from flex_robot_sim.demo.swing import MAX_BENDING_RATIO, MAX_SWING, SWING_SHARE
 from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.model.free_base import without_free_fall
 from flex_robot_sim.simulation.simulation import Simulation
 from flex_robot_sim.viewer.joint_sliders import ranges
 
@@ -18,6 +19,7 @@ class Live:
 
     def __init__(self, arm: ArmModel) -> None:
         self._arm, self.simulation = arm, Simulation(arm)
+        self._begin = self.simulation.save_state()  # a moved base has its pose at time zero
         self._motors = arm.motor_q
         self._drives: FollowedTargets | None = None
         self._start, self._poses = np.zeros(arm.size), np.zeros((0, 0))
@@ -26,8 +28,8 @@ class Live:
     def start(self, q: np.ndarray, swings: bool) -> None:
         """Start from rest at coordinates (n,): in free fall, or swinging between two poses."""
         self._start, self._reversed_at = np.array(q, float), 0.0
+        self.simulation.restore_state(self._begin)
         self.simulation.set_state(q=q)
-        self.simulation.time = 0.0
         self._drives, drive_position = None, self._start[self._motors]
         self._poses = swing_poses(self._arm, drive_position) if swings else drive_position[None]
         if swings:
@@ -60,7 +62,28 @@ class Live:
         if len(self._poses) and self.simulation.time - self._reversed_at > pause:
             self._reversed_at, self._poses = self.simulation.time, self._poses[::-1]
             self._drives.target = self._poses[0]
-        self.simulation.follow(*self._drives.samples(step, count))
+        positions, rates = self._drives.samples(step, count)
+        if self.simulation.is_base_moved:
+            self._follow_on_moved_base(positions, rates, step)
+        else:
+            self.simulation.follow(positions, rates)
+
+    def _follow_on_moved_base(self, positions, rates, step):
+        """Move the drives along samples, one step apart, while the base moves, too."""
+        simulation, last = self.simulation, len(positions) - 1
+        start = simulation.time
+
+        def motion(joint):
+            def at(time):
+                row = min(max(round((time - start) / step), 0), last)
+                return positions[row, joint], rates[row, joint]
+
+            return at
+
+        for joint, name in enumerate(self._arm.joint_names):
+            if self._arm.actuated[joint]:
+                simulation.prescribe(name, motion(joint))
+        simulation.step(last)
 
 
 class FollowedTargets:
@@ -79,7 +102,7 @@ class FollowedTargets:
         """
         self.position, self.velocity = np.array(position, float), np.zeros(len(position))
         self.target = self.position.copy()
-        first = next((f for f in frequencies(arm, position) if f > 0.0), np.inf)
+        first = next((f for f in frequencies(without_free_fall(arm), position) if f > 0.0), np.inf)
         self.rate = float(
             min(2 * np.pi * first * np.sqrt(MAX_BENDING_RATIO / max(travel, 1e-3)), MAX_RATE)
         )

@@ -13,6 +13,7 @@ import numpy as np
 from flex_robot_sim.analysis.statics import equilibrium
 from flex_robot_sim.control.loop_gravity import closed_pose
 from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.model.free_base import without_free_fall
 from flex_robot_sim.model.start_pose import start_note, start_position
 from flex_robot_sim.util.exceptions import FlexRobotSimError
 from flex_robot_sim.viewer.joint_sliders import JointSliders
@@ -34,10 +35,13 @@ class ModelView:
 
     def __init__(self, page: Page, arm: ArmModel) -> None:
         self._page, self._arm, self._stage = page, arm, ArmStage(page, arm)
-        self._rest = np.zeros(arm.size)
+        self._rest, self._resting_arm = np.zeros(arm.size), without_free_fall(arm)
         self._modes: ModeMotion | None = None
         self._mode, self._mode_began = 0, 0.0
         self._live: Live | None = None
+        if arm.description.base_motion is not None:
+            self._live = Live(arm)
+            self._start_base_pose = self._live.simulation.base_pose
         self._is_moving, self._is_paused, self._lost_time = False, False, 0.0
         self._text_updated_at = -np.inf
         if arm.joint_names:
@@ -70,7 +74,7 @@ class ModelView:
         if not self._arm.size:  # without joints, the page has no such buttons
             return
         with suppress(FlexRobotSimError):  # a press of the button reports it
-            ModeMotion(self._arm, self._rest, self._stage.reach)
+            ModeMotion(self._resting_arm, self._rest, self._stage.reach)
         live = Live(self._arm)
         for swings in (False, True):
             with suppress(FlexRobotSimError):
@@ -80,15 +84,25 @@ class ModelView:
     def update(self, elapsed: float, now: float) -> None:
         """Handle user input, advance by `elapsed` [s], and draw at `now` [s]."""
         self._page.react()
-        q = self._rest
+        q, simulation = self._rest, None
         if self._is_moving and self._live is not None:
             if not self._is_paused:
                 self._attempt(partial(self._advance, self._live, elapsed))
-            q = self._live.simulation.q
+            simulation = self._live.simulation
+            q = simulation.q
         elif self._mode and self._modes is not None:
             q = self._modes.coordinates(self._mode - 1, now - self._mode_began)
         with self._page.atomic_update():
-            self._stage.draw(q, is_traced=self._is_moving)
+            if self._arm.description.base_motion is not None:
+                self._stage.place_base(
+                    self._start_base_pose if simulation is None else simulation.base_pose
+                )
+            wrenches = (
+                {}
+                if simulation is None
+                else {name: simulation.contact(name).wrench for name in self._arm.contacts}
+            )
+            self._stage.draw(q, is_traced=self._is_moving, contact_wrenches=wrenches)
             if now - self._text_updated_at >= TEXT_PERIOD_S:
                 self._text_updated_at = now
                 self._stage.status(table(self._text_rows()))
@@ -107,15 +121,25 @@ class ModelView:
             rows['energy'] = f'{energy.kinetic:.3g} J moving, {energy.strain:.3g} J bending'
             if self._lost_time > 1.0:
                 rows['too slow'] = f'{self._lost_time:.0f} s behind the clock'
+            for name in self._arm.contacts:
+                contact = self._live.simulation.contact(name)
+                rows[f'contact {name}'] = f'{np.linalg.norm(contact.force):.3g} N' + (
+                    ', slides' if contact.is_sliding else ''
+                )
             tips = self._live.simulation.deflection
         elif self._mode and self._modes is not None:
             k = self._mode - 1
+            damping = round(self._modes.ratios[k], 6) + 0.0  # no -0
             rows[f'mode {self._mode}'] = (
-                f'{self._modes.frequencies[k]:.4g} Hz, damping {self._modes.ratios[k]:.2%}'
+                f'{self._modes.frequencies[k]:.4g} Hz, damping {damping:.2%}'
             )
             rows['shown'] = f'{self._modes.slowdown(k):.3g} times slower, size not to scale'
         else:
-            rows['pose'] = 'at rest under its weight, motors locked'
+            rows['pose'] = (
+                'free base at its start, motors locked'
+                if self._arm.has_free_base
+                else 'at rest under its weight, motors locked'
+            )
             from flex_robot_sim.analysis.deflection import tip_deflection
 
             tips = {link: tip_deflection(self._arm, link, self._rest) for link in self._arm.tips}
@@ -145,7 +169,7 @@ class ModelView:
             self._rest = np.zeros(self._arm.size)
             self._rest[: len(position)] = position
         try:
-            self._rest = equilibrium(self._arm, position).q
+            self._rest = equilibrium(self._resting_arm, position).q
         finally:
             self._modes = None
             self._stage.clear_trace()
@@ -162,7 +186,7 @@ class ModelView:
         self._stage.clear_trace()
         if mode:
             if self._modes is None:
-                self._modes = ModeMotion(self._arm, self._rest, self._stage.reach)
+                self._modes = ModeMotion(self._resting_arm, self._rest, self._stage.reach)
             count = len(self._modes.frequencies)
             self._mode, self._mode_began = min(int(mode), count), time.monotonic()
             if mode > count:
@@ -177,6 +201,9 @@ class ModelView:
         self._stage.clear_trace()
         self._live.start(self._rest, swings)
         self._is_moving, self._lost_time = True, 0.0
+        gravity = self._arm.arrays.base_acceleration
+        if (self._resting_arm.arrays.base_acceleration != gravity).any():
+            self._page.show_message('the free base falls: --gravity 0,0,0 lets it float')
         self._set_paused(False)
 
     def _advance(self, live, elapsed):

@@ -64,6 +64,8 @@ class ObservedArm:
         # coordinates with elastic states received since the last clear: (stamp, (n,))
         self.flex_samples: list[tuple[float, np.ndarray]] = []
         self.pushes: dict[str, np.ndarray] = {}  # by link: force (3,) in its frame  [N]
+        # by contact: moment and force on its link, (6,) in the frame of this link  [N m, N]
+        self.contact_wrenches: dict[str, np.ndarray] = {}
         self.twin: np.ndarray | None = None  # joints of the twin (joints,)  [rad, m]
         self.twin_received_at = -np.inf  # [s]
         self.status: dict[str, Status] = {}  # by node: dynamics, controller, bridge

@@ -87,7 +87,7 @@ class RobotView:
         observed, stage = self._observed, self._stage
         if observed.base_pose is not None:
             stage.place_base(observed.base_pose)
-        stage.draw(observed.coordinates)
+        stage.draw(observed.coordinates, contact_wrenches=observed.contact_wrenches)
         tip = stage.pose(stage.tool)[1]
         if np.linalg.norm(tip - self._tip) > RESET_JUMP * stage.reach:
             stage.clear_trace()
@@ -150,6 +150,8 @@ class RobotView:
         for link, size in forces.items():
             if size > 0.0:
                 rows[f'push at {link}'] = f'{size:.3g} N'
+        for name, wrench in observed.contact_wrenches.items():
+            rows[f'contact {name}'] = f'{np.linalg.norm(wrench[3:]):.3g} N'
         rows.update(self._plots.tip_rows())
         if self._label:
             rows['predicted'] = self._label

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +17,7 @@ from flex_robot_sim.display.tool_path import ToolPath
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.util.exceptions import as_html
 from flex_robot_sim.viewer.arm_picture import GHOST_STYLE, ArmPicture, DeflectionScaler
+from flex_robot_sim.viewer.contact_picture import ContactPicture
 from flex_robot_sim.viewer.solids import solids
 
 if TYPE_CHECKING:
@@ -41,6 +44,7 @@ class ArmStage:
         self._picture = ArmPicture(page, self.scaler, self.solids, '/arm')
         self._ghost = ArmPicture(page, self.scaler, self.solids, '/ghost', GHOST_STYLE)
         self._ghost.show(self._ghost_is_shown)
+        self._contacts = ContactPicture(page, arm, self._picture) if arm.contacts else None
         self._trace = page.line('/trace', TRACE_COLOUR)
         self._rods = [
             (page.line(f'/rods/{k}', ROD_COLOUR), loop.parent, loop.child)
@@ -71,6 +75,13 @@ class ArmStage:
             self._shows_trace = page.checkbox(
                 'tip trace', True, lambda _: self.clear_trace(), f'Where "{self.tool}" has been'
             )
+            if self._contacts is not None:
+                page.checkbox(
+                    'contact shapes',
+                    True,
+                    self._contacts.show_shapes,
+                    'Shapes of links that may touch the ground, obstacles and other links',
+                )
             page.checkbox('dark', False, page.set_dark)
 
     def place_base(self, pose: np.ndarray) -> None:
@@ -78,11 +89,23 @@ class ArmStage:
         for picture in (self._picture, self._ghost):
             picture.place_base(pose)
 
-    def draw(self, q: np.ndarray, is_traced: bool = True) -> None:
-        """Draw the arm at coordinates (n,)."""
+    def draw(
+        self,
+        q: np.ndarray,
+        is_traced: bool = True,
+        contact_wrenches: Mapping[str, np.ndarray] = MappingProxyType({}),
+    ) -> None:
+        """
+        Draw the arm at coordinates (n,).
+
+        :param contact_wrenches: moment and force (6,) of contacts by name, each on its link and
+            in the frame of this link [N m, N].
+        """
         self._picture.draw(q, self.factor)
+        if self._contacts is not None:
+            self._contacts.draw(contact_wrenches)
         for change, *ends in self._rods:
-            change(np.array([self._picture.origin(end) for end in ends]))
+            change(np.array([self._picture.frame_pose(end)[1] for end in ends]))
         if self._ghost_is_shown:
             self._ghost.draw(self.scaler.scaled(q, 0.0))
         if is_traced and self._shows_trace.value and self._path.add(self.pose(self.tool)[1]):

@@ -4,6 +4,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from contact_arms import slider
+from moved_bases import write_ship
 from random_arms import random_state
 from rclpy.serialization import deserialize_message
 from reduced_bar import write_bar
@@ -53,9 +55,9 @@ class Picture:
         self.draw = function
         return SimpleNamespace()
 
-    def show(self, q, life=0, stamp=5):
+    def show(self, q, life=0, stamp=5, **more):
         """Return the markers of these coordinates."""
-        self.outputs.show(stamp, q, life)
+        self.outputs.show(stamp, q, life, **more)
         self.draw()
         return self.bending.message.markers
 
@@ -194,3 +196,54 @@ def test_a_reduced_link_is_one_marker_of_coloured_triangles(tmp_path):
     assert points == pytest.approx(surface.deformed(q)[surface.triangles].reshape(-1, 3))
     assert len(marker.colors) == len(points) and not pieces(markers)
     assert len({(colour.r, colour.g, colour.b) for colour in marker.colors}) > 3
+
+
+def test_contacts_are_markers_locked_to_the_frames_of_what_touches(tmp_path):
+    path = tmp_path / 'ball.urdf'
+    box = '<obstacle name="bench"><geometry><box size="1 2 3"/></geometry></obstacle>'
+    path.write_text(slider('friction="0.4"', world=f'<ground height="-0.1"/>{box}'))
+    picture = Picture(str(path))
+    simulation = frs.Simulation(picture.arm)
+    simulation.set_state(q=[2.0, 0.0], v=[1.0, 0.0])
+    simulation.step(20)
+    contact = simulation.contact('tool')
+    assert contact.normal_force > 1.0
+    drawn = picture.show(simulation.q, contact_wrenches={'tool': contact.wrench})
+    markers = {(one.ns, one.id): one for one in drawn}
+    ground, bench = (markers['contact surfaces', k] for k in range(2))
+    ball, arrow = markers['contact shapes', 0], markers['contact forces', 0]
+    assert [one.type for one in (ground, bench, ball, arrow)] == [
+        Marker.CUBE,
+        Marker.CUBE,
+        Marker.SPHERE,
+        Marker.ARROW,
+    ]
+    assert [one.header.frame_id for one in (ground, bench, ball, arrow)] == [
+        'base',
+        'base',
+        'ball',
+        'ball',
+    ]
+    assert all(one.frame_locked and one.action == Marker.ADD for one in (ground, bench, arrow))
+    assert (bench.scale.x, bench.scale.y, bench.scale.z) == (1.0, 2.0, 3.0)
+    assert 0.0 < ground.color.a < 0.5  # the arm below it stays visible
+    T = simulation.pose('ball')
+    foot, head = (T @ (point.x, point.y, point.z, 1.0) for point in arrow.points)
+    assert foot[:3] == pytest.approx(contact.point, abs=1e-9)
+    along = (head - foot)[:3] / np.linalg.norm(head - foot)
+    assert along == pytest.approx(contact.force / np.linalg.norm(contact.force), abs=1e-9)
+    # without a force there is no arrow
+    markers = {(one.ns, one.id): one for one in picture.show(simulation.q)}
+    assert markers['contact forces', 0].action == Marker.DELETE
+
+
+def test_the_ground_of_a_ship_stays_in_the_world(tmp_path):
+    write_ship(tmp_path / 'ship.csv', np.linspace(0.0, 20.0, 201))
+    path, base = tmp_path / 'ball.urdf', '<flexibility><base motion="ship.csv"/>'
+    path.write_text(slider().replace('<flexibility>', base))
+    picture = Picture(str(path))
+    pose = np.array([0.3, 0.0, 0.2, 0.0, 0.0, 0.0, 1.0])
+    ground = [
+        one for one in picture.show(at(picture.arm, 1), base_pose=pose) if 'surfaces' in one.ns
+    ]
+    assert [one.header.frame_id for one in ground] == ['world']
