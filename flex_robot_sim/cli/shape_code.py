@@ -21,6 +21,7 @@ ONE_JOINT = ('joint',)  # of a recording: one instance for each joint
 LANGUAGES = {
     'c': 'C99 and C++17',
     'st': 'structured text (IEC 61131-3)',
+    'json': 'tables for the ROS plugins',
     'fir': 'FIR coefficients',
     'klipper': 'settings of Klipper',
 }
@@ -32,14 +33,14 @@ def add_arguments(parser: ArgumentParser) -> None:
         '--code',
         choices=LANGUAGES,
         help='write --output as a header of C99 and C++17 (c), as a function block of structured '
-        'text (st), as FIR coefficients (fir), or as a section of printer.cfg (klipper). The '
-        'functions have the name of the file',
+        'text (st), as tables for the ROS plugins (json), as FIR coefficients (fir), or as a '
+        'section of printer.cfg (klipper). Functions have the name of the file',
     )
     parser.add_argument(
         '--period',
         type=float,
         metavar='S',
-        help=f'with --code c, st and fir: time between two set points [s] (default: '
+        help=f'with --code c, st, json and fir: time between two set points [s] (default: '
         f'{DEFAULT_PERIOD_S:g})',
     )
     parser.add_argument(
@@ -109,12 +110,18 @@ def _text(arguments, specification, joints, robot, period):
         text = fir_text(specification, period)
         return text, {'taps': text.count('\n') - 1}
     from flex_robot_sim.export.c_code import c_code
+    from flex_robot_sim.export.json_tables import json_tables
     from flex_robot_sim.export.shaper_tables import code_name, shaper_tables
     from flex_robot_sim.export.structured_text import structured_text
 
-    name = code_name(arguments.output)
+    is_json = arguments.code == 'json'  # it has no functions
+    name = '' if is_json else code_name(arguments.output)
     tables = shaper_tables(specification, joints, period, name, robot)
-    text = {'c': c_code, 'st': structured_text}[arguments.code](tables, origin)
+    if is_json and joints is ONE_JOINT:
+        tables = tables._replace(joints=())  # for any joints
+    text = {'c': c_code, 'st': structured_text, 'json': json_tables}[arguments.code](
+        tables, origin
+    )
     return text, {'joints': list(joints), 'duration': tables.values['duration']}
 
 

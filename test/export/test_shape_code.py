@@ -9,6 +9,7 @@ from shaper_cases import shaper_cases
 from structured_text_interpreter import FunctionBlock
 
 import flex_robot_sim as frs
+from flex_robot_sim.export.shaper_tables import shaper_tables
 from flex_robot_sim.shaping.shaper_file import write_shaper
 from flex_robot_sim.shaping.shaper_specification import CoveredBand, ShaperSpecification
 
@@ -60,6 +61,38 @@ def test_fir_coefficients_are_those_of_the_shaper(capsys, design, tmp_path):
         pole = -ratio * rate + 1j * rate * np.sqrt(1 - ratio**2)
         assert abs(np.exp(-pole * delays * 1e-3) @ weights) < 1e-9
     assert weights.sum() == pytest.approx(1.0, abs=1e-15)
+
+
+def test_tables_for_the_ros_plugins_are_those_of_the_header(capsys, design, tmp_path):
+    path = tmp_path / 'two-link.json'  # no functions have this name
+    words = [
+        '--design',
+        design('by_pose'),
+        '--code',
+        'json',
+        '--output',
+        path,
+        '--period',
+        '0.002',
+    ]
+    code, out, err = shape_outcome(capsys, *words)
+    assert (code, err) == (0, '')
+    assert out.startswith(f'{path}: tables for the ROS plugins of zvd by pose, every 0.002 s')
+    tree = json.loads(path.read_text())
+    assert (tree['robot'], tree['joint_names']) == ('my arm', ['shoulder', 'elbow'])
+    tables = shaper_tables(CASES['by_pose'].specification, ['shoulder', 'elbow'], 0.002)
+    for name, value in {**tables.sizes, **tables.values}.items():
+        assert np.array_equal(tree[name], value), name
+
+
+def test_tables_of_a_recording_name_no_joints(capsys, tmp_path):
+    design = tmp_path / 'recording.json'
+    write_shaper(design, ShaperSpecification('zv', frs.shaping.zv(3.0)), 'log.csv')
+    path = tmp_path / 'tables.json'
+    words = ['--design', design, '--code', 'json', '--output', path]
+    assert shape_outcome(capsys, *words)[0] == 0
+    tree = json.loads(path.read_text())
+    assert (tree['joint_names'], tree['joints']) == ([], 1)
 
 
 def test_settings_of_klipper_name_a_shaper_and_its_vibration(capsys, tmp_path):

@@ -357,7 +357,7 @@ def test_checks_of_boards_import_neither_board_nor_host(path):
 
 
 TESTS = ROOT / 'test'
-OF_ALL = {'project', 'launch'}  # rooms of tests that concern the whole house
+OF_ALL = {'project', 'launch', 'ros2_plugins'}  # rooms of tests that concern the whole house
 
 
 def test_tests_are_in_the_rooms_of_what_they_test():
