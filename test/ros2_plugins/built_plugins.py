@@ -10,13 +10,14 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from parameter_headers import parameter_header
 from project_files import ROOT
 
 HERE = Path(__file__).parent
 PLUGINS = ROOT / 'ros2_plugins'
 JSON_HEADER = 'nlohmann/json.hpp'
 WARNINGS = ['-Wall', '-Wextra', '-Wpedantic', '-Wconversion', '-Werror']
-FLAGS = ['-std=c++17', '-O1', '-ffp-contract=off', *WARNINGS]
+FLAGS = ['-std=c++17', '-O0', '-ffp-contract=off', *WARNINGS]
 INCLUDE = [
     f'-I{PLUGINS / "include"}',
     f'-I{ROOT / "cpp/flex_shaper/include"}',
@@ -48,10 +49,41 @@ def build_folder():
 
 
 @functools.cache
+def parameter_headers():
+    """Write the headers of all parameter files, and return the folder to include."""
+    folder = build_folder() / 'generated'
+    (folder / 'flex_shaper_plugins').mkdir(parents=True)
+    for path in sorted((PLUGINS / 'src').glob('*_parameters.yaml')):
+        _, text = parameter_header(path.read_text('utf-8'))
+        (folder / 'flex_shaper_plugins' / path.with_suffix('.hpp').name).write_text(text)
+    return folder
+
+
+@functools.cache
+def built_plugin(name, program):
+    """Compile a plugin of `ros2_plugins/src/` with a program of this folder."""
+    sources = PLUGINS / f'src/{name}.cpp', HERE / f'{program}.cpp'
+    return built(program, *sources, flags=(f'-I{parameter_headers()}',))
+
+
+@functools.cache
 def built(name, *sources, flags=()):
-    """Compile sources and return the program."""
+    """Compile sources, with the reader of tables, and return the program."""
     path = build_folder() / name
-    words = ['g++', *FLAGS, *flags, *INCLUDE, *map(str, sources), '-o', str(path)]
+    compile_with(*flags, *sources, reader_of_tables(), '-o', path)
+    return path
+
+
+@functools.cache
+def reader_of_tables():
+    """Compile the only file that includes the header of JSON, which takes long."""
+    path = build_folder() / 'shaper_tables.o'
+    compile_with('-c', PLUGINS / 'src/shaper_tables.cpp', '-o', path)
+    return path
+
+
+def compile_with(*words):
+    """Call the compiler, and fail with its messages."""
+    words = ['g++', *FLAGS, *INCLUDE, *map(str, words)]
     done = subprocess.run(words, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[:5000]
-    return path
