@@ -9,6 +9,7 @@ Residual vibration of an arm with shapers, feedback, plans and learning, and the
 | `nominal_residual` | of 200 random moves of three arms, designed from their URDF: median, worst |
 | | `recommended`: the shaper by `flexsim shape`; `shapers`: its name for each robot |
 | `robust_residual` | the same with stiffness +-20 % and a payload from none to full |
+| `core_residual` | of 60 of the nominal moves, shaped by the C++ core, and the difference |
 | `servo_residual` | the same as nominal, with drives moved by a servo |
 | `moving_residual` | of an oscillator whose frequency doubles, or halves, during the move |
 | `shaper_tick_us` | one set point of 7 joints, three modes whose delays follow the pose [us] |
@@ -47,6 +48,7 @@ from scipy.linalg import expm
 
 from benchmarks import (
     bench_moves,
+    core_moves,
     feedback_claims,
     found_above_claim,
     klipper_method,
@@ -252,6 +254,7 @@ PARTS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
     'nominal_residual': (nominal_residual, _moves_text),
     'robust_residual': (robust_residual, _moves_text),
     'servo_residual': (servo_residual, _moves_text),
+    'core_residual': (core_moves.core_residual, core_moves.as_lines),
     'bench_residual': (bench_moves.bench_residual, bench_moves.as_lines),
     'damping_added': (feedback.damping_added, _nested_text),
     'lqg_settling_periods': (feedback.lqg_settling_periods, _nested_text),
@@ -269,7 +272,12 @@ PARTS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
     'tune_hidden_arms': (tune_hidden_arms.tune_hidden_arms, tune_hidden_arms.as_lines),
     'sweep_left': (modal_logs.sweep_left, modal_logs.sweep_lines),
 }
-DRAWN = 'nominal_residual', 'robust_residual', 'servo_residual'  # of moves at random
+DRAWN = (
+    'nominal_residual',
+    'robust_residual',
+    'servo_residual',
+    'core_residual',
+)  # of moves at random
 
 
 def measure(quick=False, only=(), seed=0):

@@ -16,10 +16,10 @@ import flex_robot_sim as frs
 from flex_robot_sim.analysis.mode_table import mode_table
 from flex_robot_sim.control.servo import design_servo
 from flex_robot_sim.model.payload import make_payload
-from flex_robot_sim.shaping.impulses import of_kind
-from flex_robot_sim.shaping.online_shaper import OnlineShaper
+from flex_robot_sim.shaping.impulses import NONE, of_kind
 from flex_robot_sim.shaping.recommendation import DEFAULT_UNCERTAINTY, following, recommend
 from flex_robot_sim.shaping.shaped_samples import shaped_samples
+from flex_robot_sim.shaping.shaper_specification import ShaperSpecification
 from flex_robot_sim.shaping.shaper_stages import stages_of
 
 SERVO = 8.0  # frequency that the gains of a servo are chosen for         [Hz]
@@ -67,34 +67,31 @@ def loads(name):
 
 
 @cache
-def _designs(name, by_servo=False, is_varied=False):
-    """Shapers of a robot, by name: functions from samples to shaped samples."""
+def designs_for(name, by_servo, is_varied):
+    """Shapers of a robot, {design: ShaperSpecification}."""
     arm, gains = frs.load(name), servo(name) if by_servo else None
     full = mode_table(arm, gains)
-    joints, made = len(arm.joint_names), {}
-    first = float(full.pose_table(full.frequencies).at(np.zeros(joints))[0])
-    made['zv, one frequency'] = lambda samples: shaped_samples(
-        of_kind('zv', first, 0.005), samples, PERIOD
-    )
+    zero_pose = np.zeros(len(arm.joint_names))
+    first = float(full.pose_table(full.frequencies).at(zero_pose)[0])
+    found = {'zv, one frequency': ShaperSpecification('zv', of_kind('zv', first, 0.005))}
     for kind in ('zv', 'ei'):
-        made[kind] = _following(joints, full, stages_of(full, kind))
+        found[kind] = ShaperSpecification(kind, NONE, full, tuple(stages_of(full, kind)))
     choice = recommended(name, is_varied, by_servo)
     if choice.follows:
-        made['recommended'] = _following(
-            joints,
-            *(
-                following(bare(name), choice.design, loads(name), gains)
-                if is_varied
-                else (full, stages_of(full, *choice.design))
-            ),
-        )
+        table, stages = full, stages_of(full, *choice.design)
+        if is_varied:
+            table, stages = following(bare(name), choice.design, loads(name), gains)
+        found['recommended'] = ShaperSpecification(choice.name, NONE, table, tuple(stages))
     else:
-        made['recommended'] = lambda samples: shaped_samples(choice.shaper, samples, PERIOD)
-    return made
+        found['recommended'] = ShaperSpecification(choice.name, choice.shaper)
+    return found
 
 
-def _following(joints, table, stages):
-    return lambda samples: OnlineShaper(joints, PERIOD, table=table, stages=stages).run(samples)
+def shaped_by_library(specification, samples):
+    """Shape set points (k, joints) until they have arrived."""
+    if specification.stages:
+        return specification.online(samples.shape[1], PERIOD).run(samples)
+    return shaped_samples(specification.shaper, samples, PERIOD)
 
 
 def varied(arm, name, stiffness, payload):
@@ -113,13 +110,25 @@ def varied(arm, name, stiffness, payload):
     )
 
 
-def residuals(count, is_varied=False, designs=DESIGNS, by_servo=False, seed=0):
-    """Rows (robot, vibration of the unshaped move [m], {design: (share left, time added [s])})."""
+def residuals(
+    count,
+    is_varied=False,
+    designs=DESIGNS,
+    by_servo=False,
+    seed=0,
+    shaped_by=shaped_by_library,
+    robots=ROBOTS,
+):
+    """
+    Rows (robot, vibration of the unshaped move [m], {design: (share left, time added [s])}).
+
+    :param shaped_by: shapes set points (k, joints) by a ShaperSpecification.
+    """
     rng = np.random.default_rng(seed)
     rows: list[tuple] = []
     for k in range(count):
-        name = ROBOTS[k % len(ROBOTS)]
-        arm = frs.load(name) if k < len(ROBOTS) else rows[k % len(ROBOTS)][3]
+        name = robots[k % len(robots)]
+        arm = frs.load(name) if k < len(robots) else rows[k % len(robots)][3]
         start, end = _poses(arm, rng)
         real = arm
         if is_varied:
@@ -130,7 +139,7 @@ def residuals(count, is_varied=False, designs=DESIGNS, by_servo=False, seed=0):
         unshaped = vibration(real, samples, window, gains)
         found = {}
         for design in designs:
-            shaped = _designs(name, by_servo, is_varied)[design](samples)
+            shaped = shaped_by(designs_for(name, by_servo, is_varied)[design], samples)
             found[design] = (
                 vibration(real, shaped, window, gains) / unshaped,
                 PERIOD * (len(shaped) - len(samples)),

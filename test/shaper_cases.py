@@ -8,6 +8,7 @@ import numpy as np
 
 from flex_robot_sim.analysis.mode_table import ModeTable
 from flex_robot_sim.shaping.impulses import NONE
+from flex_robot_sim.shaping.online_shaper_kernel import shape_samples
 from flex_robot_sim.shaping.shaper_specification import ShaperSpecification
 from flex_robot_sim.shaping.shaper_stages import stages_of
 from flex_robot_sim.shaping.textbook_shapers import ei, zv, zvd
@@ -81,14 +82,15 @@ def shaper_cases():
     ]
 
 
-def random_moves(count, joints, seed, speed=1.0):
+def random_moves(count, joints, seed, speed=1.0, begin=None):
     """
-    Return set points (count, joints) [rad] of random moves with rests, first at 0.
+    Return set points (count, joints) [rad] of random moves with rests.
 
-    :param speed: of the fastest joint [rad/s].
+    :param speed: of the fastest joint [rad/s]; begin: first set point (joints,), default 0.
     """
     rng = np.random.default_rng(seed)
-    out, here, rows = [np.zeros((1, joints))], np.zeros(joints), 1
+    here, rows = np.zeros(joints) if begin is None else begin, 1
+    out = [here[None, :]]
     while rows < count:
         goal = rng.uniform(-1.3, 1.3, joints)
         peak = 1.875 * np.abs(goal - here).max()
@@ -107,17 +109,30 @@ def random_moves(count, joints, seed, speed=1.0):
 
 def golden(case, samples):
     """Shape set points (k, joints) by the compiled law of the library, after a reset at row 0."""
-    n, specification = len(case.joints), case.specification._replace(velocity_limits=None)
-    online = specification.online(n, PERIOD)
-    online.reset(samples[0])
-    shaped = online.run(samples[1:])[: len(samples) - 1]
-    limits = case.specification.velocity_limits
-    if limits is None:
+    return GoldenShaper(case, samples[0]).run(samples[1:])
+
+
+class GoldenShaper:
+    """The compiled law of the library, piece by piece."""
+
+    def __init__(self, case: ShaperCase, position: np.ndarray) -> None:
+        """Reset the shaper of a case to a position (joints,)."""
+        limits = case.specification.velocity_limits
+        design = case.specification._replace(velocity_limits=None)
+        self._online = design.online(len(case.joints), PERIOD)
+        self._online.reset(position)
+        self._limiter = None
+        if limits is not None:
+            self._limiter = VelocityLimiter(limits, PERIOD, self._online.duration)
+            self._limiter.reset(position)
+
+    def run(self, samples: np.ndarray) -> np.ndarray:
+        """Shape set points (k, joints)."""
+        shaped, limiter = np.empty_like(samples), self._limiter
+        arrays, frequencies, _ = self._online.tables
+        shape_samples(arrays, frequencies, self._online._state, samples, shaped)
+        if limiter is not None:
+            for row in shaped:
+                follow(limiter.state, row)
+                row[:] = limiter.position
         return shaped
-    limiter = VelocityLimiter(limits, PERIOD, online.duration)
-    limiter.reset(samples[0])
-    out = np.empty_like(shaped)
-    for row, sample in enumerate(shaped):
-        follow(limiter.state, sample)
-        out[row] = limiter.position
-    return out

@@ -7,6 +7,7 @@ import functools
 import shutil
 import subprocess
 import tempfile
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -100,3 +101,32 @@ def shaped_by(language, case, samples, *words, sanitized=False, before=()):
     assert done.returncode == 0, done.stderr.decode()
     rows = np.frombuffer(done.stdout).reshape(-1, samples.shape[1] + 1)
     return rows[:, 0], rows[:, 1:]
+
+
+class StreamedShaper:
+    """A program that shapes set points, piece by piece, without a reset between them."""
+
+    def __init__(self, language: str, case: str, position: np.ndarray) -> None:
+        """Start it, and reset the shaper to a position (joints,)."""
+        words = [program(language), case]
+        self._columns = position.size + 1
+        self._program = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self._write(position)
+
+    def run(self, samples: np.ndarray) -> np.ndarray:
+        """Return rows (k, 1 + joints) of a code and positions; k is a multiple of 1000."""
+        writer = threading.Thread(target=self._write, args=(samples,))
+        writer.start()
+        assert self._program.stdout is not None
+        data = self._program.stdout.read(8 * len(samples) * self._columns)
+        writer.join()
+        return np.frombuffer(data).reshape(-1, self._columns)
+
+    def close(self) -> None:
+        """End the input, and wait for the end of the program."""
+        self._program.communicate()
+        assert self._program.returncode == 0
+
+    def _write(self, values):
+        self._program.stdin.write(np.ascontiguousarray(values).tobytes())
+        self._program.stdin.flush()

@@ -17,10 +17,13 @@ int main(int argc, char **argv)
             continue;
         if (fread(row, sizeof(double), n, stdin) != n || one->reset(row) != FLEX_SHAPER_OK)
             return 1;
+        long rows = 0;
         while (fread(row, sizeof(double), n, stdin) == n) {
             double out[17];
             out[0] = one->step(row, out + 1);
             fwrite(out, sizeof(double), n + 1, stdout);
+            if (++rows % 1000 == 0)
+                fflush(stdout);
         }
         return 0;
     }

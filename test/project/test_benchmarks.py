@@ -35,6 +35,7 @@ HELPERS = ('chopped', 'limits', 'precision', 'shipped_trees', 'swing', 'timing')
 ELSEWHERE = {
     'bench_moves': 'control/test_control_benchmark.py',
     'control': 'control/test_control_benchmark.py',
+    'core_moves': 'control/test_control_benchmark.py',
     'control_feedback': 'control/test_control_benchmark.py',
     'drift_watch': 'identification/test_drift_watch.py',
     'identification': 'identification/test_identify_benchmark.py',
