@@ -103,10 +103,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         '--allowed',
         type=_number_or_text,
-        default=5e-4,
         metavar='M|%',
         help='distance of the tool from its goal that counts as rest [m], or a percentage such as '
-        '5%% of the mean vibration after unshaped moves (default: %(default)s)',
+        '5%% of the mean vibration after unshaped moves (default: 0.0005; for a recording 5%%)',
     )
     common.add_output(
         parser, '--plot', metavar='FILE', help='plot the frequencies and the sensitivity curves'
@@ -122,6 +121,14 @@ def add_arguments(parser: ArgumentParser) -> None:
     shape_code.add_arguments(parser)
     common.add_model(parser)
     common.add_json(parser)
+
+
+def _default_allowed(arguments):
+    from flex_robot_sim.shaping import log_recommendation, shaper_comparison
+
+    if arguments.log:
+        return log_recommendation.DEFAULT_LOG_ALLOWED
+    return shaper_comparison.DEFAULT_ALLOWED_M
 
 
 def _number_or_text(text):
@@ -145,6 +152,8 @@ def run(arguments: Namespace) -> int:
     trajectory = shape_apply.read(arguments, arm) if arguments.apply else None
     if arguments.design:
         return _apply_design(arguments, arm, trajectory)
+    if arguments.allowed is None:
+        arguments.allowed = _default_allowed(arguments)
     if arguments.log:
         summary, cases, candidates, best, spectrum = _from_log(arguments)
     else:

@@ -124,8 +124,8 @@ def _line(row, has_trajectory):
         + ''.join(
             (
                 f'{_number(row["added_time"], 1.0, 3):>9s}',
-                f'{_number(row["left_nominal"], 1e3, 2):>11s}',
-                f'{_number(row["left"], 1e3, 2):>9s}',
+                f'{_millimetres(row["left_nominal"]):>11s}',
+                f'{_millimetres(row["left"]):>9s}',
                 f'{_number(row["rest_time"], 1.0, 3):>12s}',
                 f'{_number(row["path_error"], 1e3, 2):>12s}',
                 f'{_number(row["velocity"], 1.0, 3):>11s}',
@@ -140,6 +140,12 @@ def _number(value, factor, digits):
     return '-' if value is None else f'{factor * value:.{digits}f}'
 
 
+def _millimetres(value):
+    """Vibration [m] with two digits, or one significant one: that of printers is small."""
+    small = value is not None and 1e-9 < value < 5e-6
+    return f'{1e3 * value:.1g}' if small else _number(value, 1e3, 2)
+
+
 def _allowed_text(summary):
     share = summary['allowed_share']
     of_unshaped = '' if share is None else f' ({100 * share:.3g}% of the unshaped vibration)'
@@ -152,7 +158,10 @@ def _rule_text(summary):
     allowed = _allowed_text(summary)
     if not summary['meets_constraint']:
         return f'first at rest, but with more vibration than {allowed}, as all shapers{reason}'
-    return f'first at rest of the shapers that leave at most {allowed}'
+    text = f'first at rest of the shapers that leave at most {allowed}'
+    if summary['recommended'] == 'none':
+        text += '. For a shaper, give a smaller --allowed, such as 5%'
+    return text
 
 
 def draw(

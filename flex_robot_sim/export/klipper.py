@@ -124,14 +124,14 @@ def klipper_text(
     bands, design = bands_of(specification), design_vibration(specification)
     shapers = klipper_shapers(bands)
     best = nearest(shapers, TOLERANCE if design is None else max(TOLERANCE, design))
+    figures = 'does not delay the motion.'
+    if design is not None:
+        figures = f'leaves {design:.1%} and adds {specification.added_time:.4f} s.'
+    elif specification.stages:
+        figures = 'has delays that follow the pose.'
     lines = [
         f'# {origin}, from {comment_text(source)}.',
-        f'# The design "{comment_text(specification.name)}" '
-        + (
-            'has no constant delays.'
-            if design is None
-            else f'leaves {design:.1%} and adds {specification.added_time:.4f} s.'
-        ),
+        f'# The design "{comment_text(specification.name)}" {figures}',
         '# Frequencies: '
         + ', '.join(f'{one.low:.4g} to {one.high:.4g} Hz' for one in bands)
         + '.',

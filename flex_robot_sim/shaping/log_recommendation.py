@@ -14,14 +14,12 @@ from flex_robot_sim.shaping.left_interval import DEVIATIONS, LeftInterval, left_
 from flex_robot_sim.shaping.linear_moves import LinearMoves, ModeCase
 from flex_robot_sim.shaping.log_checks import check_modes
 from flex_robot_sim.shaping.recommendation import DEFAULT_ACCELERATION, check_rule
-from flex_robot_sim.shaping.shaper_comparison import (
-    DEFAULT_ALLOWED_M,
-    ShaperCandidate,
-    compare_shapers,
-)
+from flex_robot_sim.shaping.shaper_comparison import ShaperCandidate, compare_shapers
 from flex_robot_sim.shaping.vibration_log import VibrationLog, read_samples
 from flex_robot_sim.util.summary import summarized
 
+# a log has no scale: distances would depend on the assumed acceleration
+DEFAULT_LOG_ALLOWED = '5%'
 MIN_LOG_UNCERTAINTY = 0.05  # relative, of frequencies from a ring-down or a sweep
 MIN_SPECTRUM_UNCERTAINTY = 0.1  # relative, of frequencies from a spectrum
 
@@ -55,7 +53,7 @@ def recommend_from_log(
     rate: float | None = None,
     *,
     uncertainty: float | None = None,
-    allowed_vibration: float | str = DEFAULT_ALLOWED_M,
+    allowed_vibration: float | str = DEFAULT_LOG_ALLOWED,
     acceleration: float | None = None,
 ) -> LogRecommendation:
     """
@@ -64,7 +62,7 @@ def recommend_from_log(
     :param columns: names of those to use; rate: of the samples [Hz]. Both as of `read_samples`.
     :param uncertainty: relative error of the frequencies; default: by the recording.
     :param allowed_vibration: distance of the tool from its goal that counts as rest [m], or a
-        percentage such as '5%' of the mean vibration that the unshaped moves leave.
+        percentage of the mean vibration that the unshaped moves leave; default: '5%'.
     :param acceleration: largest one of the tool; default: 1 m/s2.
     """
     log = read_samples(path, columns, rate)
@@ -88,7 +86,7 @@ def recommend_for_modes(
     resonances: Sequence[Resonance],
     uncertainty: float | None = None,
     acceleration: float | None = None,
-    allowed: float | str = DEFAULT_ALLOWED_M,
+    allowed: float | str = DEFAULT_LOG_ALLOWED,
 ) -> ModesRecommendation:
     """
     Return the ModesRecommendation for modes, at least one.

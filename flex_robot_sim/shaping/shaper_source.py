@@ -9,7 +9,7 @@ from pathlib import Path
 from flex_robot_sim.model.arguments import truth
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.assembly import load
-from flex_robot_sim.shaping.log_recommendation import recommend_from_log
+from flex_robot_sim.shaping.log_recommendation import DEFAULT_LOG_ALLOWED, recommend_from_log
 from flex_robot_sim.shaping.shaper_comparison import DEFAULT_ALLOWED_M
 from flex_robot_sim.shaping.shaper_design import MODEL_UNCERTAINTY, covered_bands, design_for_arm
 from flex_robot_sim.shaping.shaper_file import read_shaper
@@ -42,7 +42,7 @@ def shaper_for(
         standard deviations for a recording.
     :param allowed_vibration: distance of the tool from its goal that counts as rest [m], or a
         percentage such as '5%' of the mean vibration that the unshaped moves leave.
-        Default: 5e-4.
+        Default: 5e-4; for a recording '5%'.
     :param fixed: whether the delays of an arm must be the same in all poses; default: False.
 
     Example::
@@ -58,7 +58,6 @@ def shaper_for(
         'allowed_vibration': allowed_vibration is not None,
         'fixed': fixed is not None,
     }
-    allowed = DEFAULT_ALLOWED_M if allowed_vibration is None else allowed_vibration
     if not isinstance(source, (ArmModel, str, os.PathLike)):
         raise SettingError(
             f'source = {shortened(repr(source), 60)} must be an arm, or the path of a URDF, of a '
@@ -69,7 +68,9 @@ def shaper_for(
             source if isinstance(source, ArmModel) else load(source),
             masses=masses,
             uncertainty=MODEL_UNCERTAINTY if uncertainty is None else uncertainty,
-            allowed_vibration=allowed,
+            allowed_vibration=(
+                DEFAULT_ALLOWED_M if allowed_vibration is None else allowed_vibration
+            ),
             fixed=fixed is not None and truth('fixed', fixed),
         )
     if Path(source).suffix.lower() == SHAPER_SUFFIX:
@@ -79,7 +80,11 @@ def shaper_for(
         _refuse_options(source, 'a shaper file', options, ())
         return read_shaper(source)
     _refuse_options(source, 'a recording', options, ('uncertainty', 'allowed_vibration'))
-    return _from_recording(source, uncertainty, allowed)
+    return _from_recording(
+        source,
+        uncertainty,
+        DEFAULT_LOG_ALLOWED if allowed_vibration is None else allowed_vibration,
+    )
 
 
 def _is_robot(source):
@@ -105,7 +110,7 @@ def _from_recording(path, uncertainty, allowed):
     if found.best == 0:
         raise SettingError(
             f'{path}: moves with 1 m/s2 need no shaper, or none helps. Take a smaller '
-            'allowed_vibration, or none'
+            'allowed_vibration, such as "5%"'
         )
     return ShaperSpecification(
         choice.name, choice.shaper, bands=covered_bands(found.cases, found.uncertainty)

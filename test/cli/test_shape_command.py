@@ -199,3 +199,24 @@ def test_plot_is_written(capsys, log, tmp_path, words):
 )
 def test_an_impossible_input_is_one_line(capsys, words, message):
     assert shape_outcome(capsys, *words) == (2, '', f'flexsim shape: {message}\n')
+
+
+def test_a_recording_is_shaped_in_proportion_to_its_vibration(capsys, tmp_path):
+    # 40 Hz: small moves with 1 m/s2 leave 0.03 mm, far below the 0.5 mm of a robot model
+    time = np.arange(0.0, 1.0, 1e-3)
+    log, rate = tmp_path / 'log.csv', 2 * np.pi * 40.0
+    ring = np.exp(-0.02 * rate * time) * np.cos(rate * time)
+    noise = 1e-4 * np.random.default_rng(0).normal(size=time.size)
+    np.savetxt(
+        log, np.column_stack([time, ring + noise]), '%.9g', ',', header='time,a', comments=''
+    )
+    code, out, _ = shape_outcome(capsys, '--log', log, '--json')
+    found = json.loads(out)
+    assert (code, found['allowed_share']) == (0, 0.05)
+    best = next(row for row in found['shapers'] if row['name'] == found['recommended'])
+    assert best['left'] <= 0.05 * found['shapers'][0]['mean_left'] < 5e-6
+    code, out, _ = shape_outcome(capsys, '--log', log, '--allowed', '0.0005')
+    (line,) = (line for line in out.splitlines() if 'recommended' in line)
+    assert line.endswith(
+        'leave at most 0.5 mm. For a shaper, give a smaller --allowed, such as 5%'
+    )
