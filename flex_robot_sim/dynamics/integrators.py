@@ -37,11 +37,11 @@ from flex_robot_sim.dynamics.contact.solution import (
     choose_points,
     contact_loss,
     has_near_points,
+    is_near_world,
     keep_gaps,
     prepare_contacts,
     set_contact_efforts,
     solve_contacts,
-    touches_world,
 )
 from flex_robot_sim.dynamics.coordinates import integrate
 from flex_robot_sim.dynamics.coupled_damping import apply_coupled_damping
@@ -329,8 +329,8 @@ def midpoint_step(arm, loads, settings, state, step, watch, work):
             flow[1] += contact_loss(arm, mid_qd, substep, work)
         if is_free:
             set_impulse(arm, loads, substep, work)
-            # the world takes momentum, and then only the energy is corrected
-            is_tied = has_contacts and touches_world(arm, work)
+            # the world may take momentum, and then only the energy is corrected
+            is_tied = has_contacts and is_near_world(arm, work)
         if has_loops:
             flow[1] += compliance_loss(arm, substep, work)
             is_closed &= close_rates(arm, new_qd, work)

@@ -212,13 +212,9 @@ def set_contact_efforts(arm, work, out):
 
 
 @compiled
-def touches_world(arm, work):
-    """Whether the ground or an obstacle has a force in this step, or a pressed spring."""
+def is_near_world(arm, work):
+    """Whether a point may touch the ground or an obstacle in this step."""
     for g in range(arm.contact_kind.size):
-        if arm.contact_body[g, 0] < 0 and (
-            work.contact_force[g, 0] != 0.0
-            or work.contact_start[g] < 0.0
-            or work.contact_gap[g] < 0.0
-        ):
+        if arm.contact_body[g, 0] < 0 and work.contact_is_near[g] != 0.0:
             return True
     return False
