@@ -22,15 +22,18 @@ from flex_robot_sim.batch.row_queries import (
     set_applied_efforts_of_rows,
     set_body_motion_of_rows,
     set_constraint_wrenches_of_rows,
+    set_contact_states_of_rows,
     set_deflections_of_rows,
     set_sections_of_rows,
     set_total_momenta_of_rows,
     set_wrenches_of_rows,
 )
 from flex_robot_sim.batch.workers import Workers, synchronized
+from flex_robot_sim.dynamics.contact.state import STATE_SIZE
 from flex_robot_sim.jit.array_table import TableRows
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.friction import has_dry_friction
+from flex_robot_sim.simulation.contact_state import ContactState, contact_rows
 from flex_robot_sim.simulation.queries import carried_body, closed_loop
 
 STEPS_PER_QUERY = 1  # steps of similar cost, to share the work among threads
@@ -143,6 +146,17 @@ class BatchQueries:
         R, p, _ = self._frame_motion(loop.constraint.child, None)
         return _in_frames(F, R, p)
 
+    @synchronized
+    def contact(self, name: str) -> ContactState:
+        """Return the ContactState of a `<contact>`, each field with a row per member."""
+        arms = tuple(self._members.arms)
+        rows, _ = contact_rows(arms[0], name)
+        out = np.empty((len(arms), STATE_SIZE))
+        frames = [_all_rows(table, len(arms)) for table in _frames(arms, _contact_frame, name)]
+        self._query(set_contact_states_of_rows, [rows], [*frames, out])
+        force, wrench, point, others = np.split(out, (3, 9, 12), axis=1)
+        return ContactState(force, wrench, point, *others[:, :2].T.copy(), others[:, 2] != 0.0)
+
     def _wrenches(self, function, selected, temporaries):
         """Wrenches (count, 6) that a compiled function finds at the present accelerations."""
         members = self._members
@@ -248,6 +262,10 @@ def _frames(arms, frame_of_arm, name):
         _by_arm(arms, lambda arm: frame_of_arm(arm, name).R),
         _by_arm(arms, lambda arm: frame_of_arm(arm, name).p),
     )
+
+
+def _contact_frame(arm, name):
+    return contact_rows(arm, name)[1]
 
 
 def _carried_frame(arm, joint):

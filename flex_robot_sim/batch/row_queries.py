@@ -5,6 +5,7 @@ They write into the workspaces of the steps, except for what the next step reads
 """
 
 from flex_robot_sim.dynamics.constraints.rows import add_constraint_loads, set_constraint_wrench
+from flex_robot_sim.dynamics.contact.state import set_contact_state
 from flex_robot_sim.dynamics.forward_dynamics import inverse_dynamics
 from flex_robot_sim.dynamics.instant import set_applied_effort, set_instant_accelerations
 from flex_robot_sim.dynamics.kinematics import (
@@ -127,3 +128,10 @@ def set_total_momenta_of_rows(arms, states, works, first, end, out):
     """Momenta about the centres of mass, and these centres (c, 9), see `set_total_momentum`."""
     for k in range(first, end):
         set_total_momentum(arms[k], states[k].q, states[k].qd, out[k], works[k])
+
+
+@compiled
+def set_contact_states_of_rows(arms, states, works, rows, first, end, R, p, out):
+    """States of a contact (c, STATE_SIZE), see `set_contact_state`; R, p: one per member."""
+    for k in range(first, end):
+        set_contact_state(arms[k], states[k].q, states[k].qd, rows, R[k], p[k], out[k], works[k])

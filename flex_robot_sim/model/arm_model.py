@@ -241,6 +241,7 @@ class Workspace(NamedTuple):
     contact_gap: np.ndarray  # (g,)       of each point at the poses of the last energies   [m]
     contact_gap_rate: np.ndarray  # (g,)                                                 [m/s]
     contact_start: np.ndarray  # (g,)     gap at the start of a step                       [m]
+    contact_start_gap_rate: np.ndarray  # (g,)                                           [m/s]
     contact_is_near: np.ndarray  # (g,)   whether the step considers the point
     contact_force: Vectors3  # (g, 3)    mean of a step along the axes of the point        [N]
     contact_axes: Matrices3  # (g, 3, 3)  normal and two tangents as rows, in the base frame
@@ -599,6 +600,7 @@ def _shapes(i, n, s, j, total, shared, elements, c, w, g):
         'contact_gap': (g,),
         'contact_gap_rate': (g,),
         'contact_start': (g,),
+        'contact_start_gap_rate': (g,),
         'contact_is_near': (g,),
         'contact_force': (g, 3),
         'contact_axes': (g, 3, 3),

@@ -1,4 +1,4 @@
-"""State of a contact of a simulation: force, gap, and whether it slides."""
+"""State of a contact: force, gap, and whether it slides."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flex_robot_sim.dynamics.contact.instant import set_contact_motion
+from flex_robot_sim.dynamics.contact.state import STATE_SIZE, set_contact_state
 from flex_robot_sim.jit.compiled import call_with_tables
 from flex_robot_sim.model.arguments import is_known
+from flex_robot_sim.model.arm_model import ArmModel, Frame
 from flex_robot_sim.simulation.simulated_arm import SimulatedArm
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.summary import summarized
-
-SLIDING_RATE = 1e-6  # of a pressed point, below which it is at rest                     [m/s]
-SLIDING_SHARE = 0.99  # of the largest friction, below which a point sticks or rolls
 
 
 @summarized
 class ContactState(NamedTuple):
     """
     A contact of a link, in the axes of the base frame; forces are means of the last step.
+
+    That of a batch has a row per member in each field.
 
     Example::
 
@@ -39,25 +39,26 @@ class ContactState(NamedTuple):
 
 def contact_state(simulated: SimulatedArm, name: str) -> ContactState:
     """Return the ContactState of a contact; SettingError if there is none."""
-    arm, work = simulated.arm, simulated.query_work
+    rows, frame = contact_rows(simulated.arm, name)
+    (q, qd, *_), out = simulated.state, np.empty(STATE_SIZE)
+    call_with_tables(
+        set_contact_state,
+        simulated.arrays,
+        q,
+        qd,
+        rows,
+        frame.R,
+        frame.p,
+        out,
+        simulated.query_work,
+    )
+    force, wrench, point, (normal, gap, slides) = np.split(out, (3, 9, 12))
+    return ContactState(force, wrench, point, float(normal), float(gap), bool(slides))
+
+
+def contact_rows(arm: ArmModel, name: str) -> tuple[np.ndarray, Frame]:
+    """Return the rows and the body of a contact, see `set_contact_state`, and its link's frame."""
     if not is_known(name, arm.contacts):
         raise SettingError(f'no contact "{name}". Known: {", ".join(arm.contacts) or "none"}')
-    rows, (q, qd, *_) = arm.contacts[name], simulated.state
-    call_with_tables(set_contact_motion, simulated.arrays, q, qd, work)
-    parts, gaps = simulated.work.contact_force[rows].copy(), work.contact_gap[rows].copy()
-    places, pressed = work.contact_at[rows], parts[:, 0]
-    forces = np.einsum('gr,grk->gk', parts, work.contact_axes[rows])
-    body, R, p = arm.frames[arm.description.contact(name).link]
-    if body >= 0:
-        R, p = work.base_R[body] @ R, work.base_R[body] @ p + work.base_p[body]
-    moment = np.cross(places - p, forces).sum(axis=0)
-    force = forces.sum(axis=0)
-    point = places[np.argmin(gaps)].copy()
-    if pressed.sum() > 0.0:
-        point = pressed @ places / pressed.sum()
-    rates = work.contact_rate.reshape(-1, 3)[rows, 1:]
-    largest = SLIDING_SHARE * simulated.arrays.contact_friction[rows] * pressed
-    slides = (np.hypot(*parts[:, 1:].T) >= largest) & (np.hypot(*rates.T) > SLIDING_RATE)
-    is_sliding = bool(slides[pressed > 0.0].any())
-    wrench = np.concatenate([R.T @ moment, R.T @ force])
-    return ContactState(force, wrench, point, float(pressed.sum()), float(gaps.min()), is_sliding)
+    frame, rows = arm.frames[arm.description.contact(name).link], arm.contacts[name]
+    return np.array([rows.start, rows.stop, frame.body]), frame

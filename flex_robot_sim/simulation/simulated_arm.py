@@ -46,7 +46,7 @@ STEP_HISTORY_FIELDS = (
     'rank_share',
     'momentum',
     'contact_start',
-    'contact_gap_rate',
+    'contact_start_gap_rate',
 )
 SERVO_FIELDS = ('target', 'target_rate', 'servo_stiffness', 'servo_damping')
 # inputs of the steps; the workspace of queries shares them

@@ -32,7 +32,7 @@ def choose_points(arm, h, work):
     """Note which points may touch in a step h [s]; the forces of all others are zero."""
     for g in range(arm.contact_kind.size):
         gap = work.contact_start[g]
-        margin = h * (RATE_MARGIN * abs(work.contact_gap_rate[g]) + ACCELERATION_MARGIN * h)
+        margin = h * (RATE_MARGIN * abs(work.contact_start_gap_rate[g]) + ACCELERATION_MARGIN * h)
         work.contact_is_near[g] = 1.0 if gap < margin else 0.0
         if gap >= margin:
             for r in range(3):
@@ -52,8 +52,9 @@ def add_missed_points(arm, work):
 
 @compiled
 def keep_gaps(work):
-    """Store the gaps at the end of a step as those at the start of the next one."""
+    """Store gaps and their rates at the end of a step as those at the start of the next one."""
     set_copy(work.contact_gap, work.contact_start)
+    set_copy(work.contact_gap_rate, work.contact_start_gap_rate)
 
 
 @compiled
