@@ -19,48 +19,39 @@ from flex_robot_sim.model.slide_columns import LENGTH, TIME
 
 
 @compiled
-def stiffness_scale(arm, i, k, s):
-    """Ratio of the stiffness of elastic coordinate k at the free length s to that at L."""
-    ratio = arm.slide_data[i, LENGTH] / s
-    if k < arm.count[i, 0] + arm.count[i, 1]:
-        return ratio * ratio * ratio
-    return ratio
-
-
-@compiled
 def add_sliding_strain(arm, i, q, qd, h, guess, work):
     """Set the forces of the strains of sliding body i, and add that on its joint (T121)."""
-    first, n, j = arm.first[i], arm.modes[i], arm.slide[i]
-    s = free_length(arm, i, q)
-    bending = arm.count[i, 0] + arm.count[i, 1]
+    first, n, own, joint_force = arm.first[i], arm.modes[i], arm.own[i], 0.0
+    time, s = arm.slide_data[i, TIME], free_length(arm, i, q)
     for k in range(n + 1):
         work.implicit[i, k, n] = work.implicit[i, n, k] = 0.0
     for k in range(n):
-        scale, power = stiffness_scale(arm, i, k, s), 3.0 if k < bending else 1.0
-        force = 0.0
+        scale, power, damping_scale = strain_scales(arm, i, k, s)
+        stress = loss = implicit_force = 0.0
         for m in range(n):
             K = scale * arm.stiffness[i, k, m]
-            D = sliding_damping(arm, i, k, m, scale, s)
+            D = time * K + damping_scale * arm.damping[i, k, m]
             implicit = h * (0.25 * h * K + 0.5 * D)
             work.implicit[i, k, m] = implicit
-            force -= K * q[first + m]
-            if h > 0.0:
-                force += implicit * guess[first + m]
-        stress = 0.0
-        for m in range(n):
-            stress += scale * arm.stiffness[i, k, m] * q[first + m]
-        work.force[j] += 0.5 * power * q[first + k] * stress / s
-        work.force[first + k] = force
-    add_sliding_damping(arm, i, q, qd, work.force, -1.0)
+            stress += K * q[first + m]
+            loss += D * qd[first + m]
+            implicit_force += implicit * guess[first + m]
+        joint_force += 0.5 * power * q[first + k] * stress
+        work.force[first + k] = -stress - loss
+        if h > 0.0:
+            work.force[first + k] += implicit_force
+    work.force[own[n]] += joint_force / s
+    if time != 0.0:
+        add_sliding_loss(arm, i, q, qd, work.force, -1.0)
 
 
 @compiled
-def sliding_damping(arm, i, k, m, scale, s):
-    """Damping between elastic coordinates k and m of sliding body i."""
-    damping = arm.damping[i, k, m]  # with the same ratio at any free length
+def strain_scales(arm, i, k, s):
+    """Ratio of stiffness (T121), its power, and ratio of damping, of coordinate k at length s."""
+    ratio = arm.slide_data[i, LENGTH] / s
     if k < arm.count[i, 0] + arm.count[i, 1]:
-        damping *= arm.slide_data[i, LENGTH] / s
-    return arm.slide_data[i, TIME] * scale * arm.stiffness[i, k, m] + damping
+        return ratio * ratio * ratio, 3.0, ratio  # damping with the same ratio at any length
+    return ratio, 1.0, 1.0
 
 
 @compiled
@@ -70,24 +61,36 @@ def add_sliding_damping(arm, i, q, qd, out, factor):
 
     :returns: the dissipated power [W].
     """
-    first, n, j = arm.first[i], arm.modes[i], arm.slide[i]
-    s, ds, power = free_length(arm, i, q), qd[j], 0.0
-    share, time = ds / s, arm.slide_data[i, TIME]
-    on_length = 0.0
+    first, n, power = arm.first[i], arm.modes[i], 0.0
+    time, s = arm.slide_data[i, TIME], free_length(arm, i, q)
     for k in range(n):
-        scale = stiffness_scale(arm, i, k, s)
+        scale, _, damping_scale = strain_scales(arm, i, k, s)
+        force = 0.0
+        for m in range(n):
+            K, D = scale * arm.stiffness[i, k, m], damping_scale * arm.damping[i, k, m]
+            force += (time * K + D) * qd[first + m]
+        out[first + k] += factor * force
+        power += force * qd[first + k]
+    if time != 0.0:
+        power += add_sliding_loss(arm, i, q, qd, out, factor)
+    return power
+
+
+@compiled
+def add_sliding_loss(arm, i, q, qd, out, factor):
+    """Part of `add_sliding_damping` by strains that change as sections slide (T122)."""
+    first, n, j = arm.first[i], arm.modes[i], arm.slide[i]
+    s, ds, time = free_length(arm, i, q), qd[j], arm.slide_data[i, TIME]
+    share, on_length, power = ds / s, 0.0, 0.0
+    for k in range(n):
+        scale, _, _ = strain_scales(arm, i, k, s)
+        scale *= time
         force = 0.0
         for m in range(n):
             e, de = q[first + m], qd[first + m]
-            force += sliding_damping(arm, i, k, m, scale, s) * de
-            force += time * scale * arm.slide_G[i, k, m] * e * share
-            on_length += (
-                time
-                * scale
-                / s
-                * q[first + k]
-                * (arm.slide_G[i, m, k] * de + arm.slide_Q[i, k, m] * e * share)
-            )
+            force += scale * arm.slide_G[i, k, m] * e * share
+            rate = arm.slide_G[i, m, k] * de + arm.slide_Q[i, k, m] * e * share
+            on_length += scale / s * q[first + k] * rate
         out[first + k] += factor * force
         power += force * qd[first + k]
     out[j] += factor * on_length
@@ -100,9 +103,9 @@ def sliding_strain_energy(arm, i, q):
     first, n, energy = arm.first[i], arm.modes[i], 0.0
     s = free_length(arm, i, q)
     for k in range(n):
-        scale = 0.5 * stiffness_scale(arm, i, k, s)
+        scale, _, _ = strain_scales(arm, i, k, s)
         for m in range(n):
-            energy += scale * q[first + k] * arm.stiffness[i, k, m] * q[first + m]
+            energy += 0.5 * scale * q[first + k] * arm.stiffness[i, k, m] * q[first + m]
     return energy
 
 
@@ -110,9 +113,9 @@ def sliding_strain_energy(arm, i, q):
 def add_sliding_slopes(arm, i, q, K):
     """Add the second derivatives of the strain energy of sliding body i to K (n, n)."""
     first, n, j = arm.first[i], arm.modes[i], arm.slide[i]
-    s, bending = free_length(arm, i, q), arm.count[i, 0] + arm.count[i, 1]
+    s = free_length(arm, i, q)
     for k in range(n):
-        scale, p = stiffness_scale(arm, i, k, s), 3.0 if k < bending else 1.0
+        scale, p, _ = strain_scales(arm, i, k, s)
         for m in range(n):
             stiffness, e = scale * arm.stiffness[i, k, m], q[first + m]
             K[first + k, first + m] += stiffness

@@ -27,7 +27,6 @@ from flex_robot_sim.model.slide_columns import (
 )
 from flex_robot_sim.util.eigenproblem import eigh
 
-MORE_POINTS = 3  # Gauss points more than a fixed beam needs: (1 - xi) phi' and its square
 # pairs of the turn of a section (0), its rate (1) and second rate (2) by ds/s
 PAIRS = ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2))
 MASS = len(PAIRS)  # row of slide_gram for the shapes with themselves
@@ -44,7 +43,7 @@ def sliding_rows(
     """
     bodies = len(beams) if slides else 0
     most = max((max(s.stations for s in beams[i].shapes.values()) for i in slides), default=1)
-    xi, weights = gauss_stations(np.array([0.0, 1.0]), most + MORE_POINTS)
+    xi, weights = gauss_stations(np.array([0.0, 1.0]), most)
     g = xi.size
     rows = {
         'slide': np.full(len(beams), -1),

@@ -129,6 +129,7 @@ def test_elastic_time(benchmark, monkeypatch):
     for row in found['elastic'].values():
         assert row['step_us'] > row['forward_dynamics_us'] > 0.0
         assert row['derivatives_us'] > row['forward_dynamics_us']
+    assert found['sliding_step_us'] > found['fixed_step_us'] > 0.0
     lines_of(module, found)
 
 
