@@ -1,6 +1,7 @@
 """The node `view` for a replayed recording, started with the robot of the recording."""
 
 import contextlib
+import math
 import queue
 import re
 import tempfile
@@ -33,7 +34,8 @@ def viewed(reader: RecordingReader, screen: Screen) -> Iterator[str]:
     with tempfile.TemporaryDirectory() as folder, Children() as children:
         # pass the text of the URDF: a file with xacro would be expanded
         path = Path(folder) / 'recorded.yaml'
-        write_yaml(path, {'/**': {'ros__parameters': {'robot': text}}}, ['the recorded robot'])
+        values = {'robot': text, **_gravity_of(reader)}
+        write_yaml(path, {'/**': {'ros__parameters': values}}, ['the recorded robot'])
         children.start(
             VIEW,
             command(
@@ -53,6 +55,15 @@ def viewed(reader: RecordingReader, screen: Screen) -> Iterator[str]:
         screen.show('')
         screen.say(line)
         yield f'/{namespace}/{VIEW}' if namespace else f'/{VIEW}'
+
+
+def _gravity_of(reader):
+    """Parameter `gravity` of a recorded simulation, if it is in the recording."""
+    with contextlib.suppress(KeyError, ValueError):
+        gravity = [float(word) for word in reader.about['gravity'].split()]
+        if len(gravity) == 3 and all(map(math.isfinite, gravity)):
+            return {'gravity': gravity}
+    return {}
 
 
 def _robot_of(reader):

@@ -36,6 +36,13 @@ def base_frames(description: RobotDescription) -> tuple[str, str]:
     return _unused_prefix(description, WORLD), description.links[0].name
 
 
+def root_frame(description: RobotDescription) -> str:
+    """Name of the frame that does not move: the root link, or the world of a moved base."""
+    if description.base_motion is not None:
+        return base_frames(description)[0]
+    return description.links[0].name
+
+
 def joint_names(description: RobotDescription) -> tuple[str, ...]:
     """Names of the six virtual joints, base to tip; none for a base that stands."""
     if not is_base_shown(description):

@@ -11,7 +11,6 @@ from typing import NamedTuple
 import numpy as np
 
 from flex_robot_sim.description.contact import WORLD, ContactShape
-from flex_robot_sim.display.base_joints import base_frames
 from flex_robot_sim.display.extent import reach
 from flex_robot_sim.display.posture import Posture
 from flex_robot_sim.model.arm_model import ArmModel, Frame
@@ -41,13 +40,6 @@ class DrawnShape(NamedTuple):
     frame: Frame  # body -1: the world
     primitives: tuple[Primitive, ...]
     style: tuple[tuple[float, float, float], float]  # colour and opacity
-
-
-def world_frame(arm: ArmModel) -> str:
-    """Name of the frame in which ground and obstacles stand."""
-    if arm.description.base_motion is None:
-        return arm.description.links[0].name
-    return base_frames(arm.description)[0]
 
 
 def surfaces(arm: ArmModel) -> list[DrawnShape]:

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from flex_robot_sim.display.base_joints import root_frame
 from flex_robot_sim.display.extent import middle, reach
 from flex_robot_sim.model.arm_model import ArmModel
 
@@ -20,7 +21,7 @@ def fitted_layout(tree: dict[str, Any], arm: ArmModel) -> str:
     """Return rviz2 settings that fit an ArmModel; modifies `tree`, config/simulation.rviz."""
     size = reach(arm.description)
     manager = tree['Visualization Manager']
-    manager['Global Options']['Fixed Frame'] = arm.description.links[0].name
+    manager['Global Options']['Fixed Frame'] = root_frame(arm.description)
     displays = {item['Name']: item for item in manager['Displays']}
     displays['Grid']['Cell Size'] = round_length(GRID_CELL * size)
     displays['Tool'].update(

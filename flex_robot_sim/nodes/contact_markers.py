@@ -7,6 +7,7 @@ from geometry_msgs.msg import Point
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker
 
+from flex_robot_sim.display.base_joints import root_frame
 from flex_robot_sim.display.contact_shapes import (
     FORCE_COLOUR,
     FORCE_LENGTH,
@@ -15,7 +16,6 @@ from flex_robot_sim.display.contact_shapes import (
     force_foot,
     shapes_of_links,
     surfaces,
-    world_frame,
 )
 from flex_robot_sim.display.extent import reach
 from flex_robot_sim.display.posture import Posture
@@ -74,7 +74,7 @@ class ContactMarkers:
         parts = [(shape, part) for shape in shapes for part in shape.primitives]
         for number, (shape, part) in enumerate(parts):
             marker = _marker(namespace, number, KINDS[part.kind])
-            marker.header.frame_id = shape.link or world_frame(self._arm)
+            marker.header.frame_id = shape.link or root_frame(self._arm.description)
             set_vector(marker.scale, np.array(part.size))
             colour, opacity = shape.style
             marker.color = _colour((*colour, opacity))

@@ -84,15 +84,13 @@ class ViewNode(PollingNode):
             self._view.update(now)
 
     def _compare_files(self, parameters):
-        """Draw links as rigid ones whose reduced file is another one than that of `dynamics`."""
+        """Draw links as rigid ones while `dynamics` has another reduced file of them."""
         theirs = json.loads(parameters.get('dynamics', {}).get(REDUCED_FILES) or '{}')
-        for link in [
-            one for one in self._files if theirs.get(one) not in (None, self._files[one])
-        ]:
-            del self._files[link]
-            reason = 'its reduced file is not the one of the node dynamics'
-            self._inputs.draw_rigid(link, reason)
-            self.get_logger().warning(self._observed.notes[-1])
+        for link, digest in self._files.items():
+            if link in theirs:
+                line = self._inputs.draw_rigid(link, theirs[link] != digest)
+                if line:
+                    self.get_logger().warning(line)
 
     def close(self) -> None:
         """End pushes, and close the page."""

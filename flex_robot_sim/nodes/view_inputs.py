@@ -39,6 +39,7 @@ class ViewInputs:
         self._motor_joints = np.array([arm.idx_q[name] for name in arm.motor_names], int)
         self._motors = arm.motor_q[self._motor_joints]
         self._rows, self._flex_rows = joint_rows(arm), flex_rows(arm)
+        self._rigid_links: set[str] = set()
         self._effort = NamedValues(arm.description.urdf_joint_names, topics.JOINT_STATES)
         self._flex = self._flex_reader()
         self._target = NamedValues(arm.joint_names, topics.TARGET)
@@ -61,15 +62,33 @@ class ViewInputs:
         """Return the subscriptions."""
         return tuple(subscription for subscription, _ in self._readers)
 
-    def draw_rigid(self, link: str, reason: str) -> None:
-        """Keep the elastic coordinates of a link at zero, and note the reason."""
-        rigid = np.concatenate(
-            [np.arange(self._arm.size)[rows] for _, rows in self._arm.beams_of(link)]
+    def draw_rigid(self, link: str, is_rigid: bool) -> str:
+        """
+        Keep the elastic coordinates of a link at zero, or let them move again.
+
+        Return the line that is now among the notes of the page, '' if there is no new one.
+        """
+        if is_rigid == (link in self._rigid_links):
+            return ''
+        line = (
+            f'link "{link}" is shown as a rigid one: its reduced file is not the one of the node '
+            'dynamics'
         )
-        self._flex_rows = np.setdiff1d(self._flex_rows, rigid)
+        if is_rigid:
+            self._rigid_links.add(link)
+            self._observed.notes.append(line)
+        else:
+            self._rigid_links.remove(link)
+            self._observed.notes.remove(line)
+        rigid = [
+            np.arange(self._arm.size)[rows]
+            for one in self._rigid_links
+            for _, rows in self._arm.beams_of(one)
+        ]
+        self._flex_rows = np.setdiff1d(flex_rows(self._arm), np.concatenate([[], *rigid]))
         self._flex = self._flex_reader()
-        self._observed.coordinates[rigid] = 0.0
-        self._observed.notes.append(f'link "{link}" is shown as a rigid one: {reason}')
+        self._observed.coordinates[self._arm.elastic_q] = 0.0
+        return line if is_rigid else ''
 
     def poll(self, now: float) -> None:
         """Process the messages received until now [s]."""

@@ -9,6 +9,7 @@ from flex_robot_sim.analysis.mode_table import excited_modes, loaded
 from flex_robot_sim.control.controller_settings import ControllerSettings
 from flex_robot_sim.control.payload_model import ControllerModel
 from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.model.free_base import without_free_fall
 from flex_robot_sim.nodes.view_remote import GAINS
 from flex_robot_sim.realtime.loop_settings import PayloadSettings, payload_of
 from flex_robot_sim.simulation.loop_timing import LoopTiming
@@ -84,7 +85,8 @@ class Prediction:
                 self._model = key, ControllerModel(loaded(self._arm, case.payload), case.sampling)
             servo = self._model[1].servo_for(case.controller)
             gains = servo.stiffness, servo.damping
-        excited = excited_modes(loaded(self._arm, case.payload), pose, gains)
+        arm = without_free_fall(loaded(self._arm, case.payload))
+        excited = excited_modes(arm, pose, gains)
         return excited.frequencies[excited.shares > MIN_MODE_SHARE][:MAX_MODES]
 
 

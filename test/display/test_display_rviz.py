@@ -105,7 +105,9 @@ def test_fitted_settings_differ_from_the_shipped_ones_in_sizes_and_frames_only(f
             yield path.rpartition('/')[2]
 
     arm, tree = fitted
+    is_moved = arm.description.base_motion is not None
     assert set(compare(settings(), tree)) <= {
+        *(['Fixed Frame'] * is_moved),
         'Cell Size',
         'Length',
         'Radius',
@@ -117,6 +119,11 @@ def test_fitted_settings_differ_from_the_shipped_ones_in_sizes_and_frames_only(f
         'Z',
         'Near Clip Distance',
     }
+
+
+def test_the_fixed_frame_of_a_ship_is_the_world():
+    tree = yaml.safe_load(fitted_layout(settings(), load('ship_boom')))
+    assert tree['Visualization Manager']['Global Options']['Fixed Frame'] == 'world'
 
 
 def test_camera_sees_the_whole_arm_and_the_arm_fills_a_good_part_of_the_picture(fitted):

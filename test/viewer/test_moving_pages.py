@@ -1,5 +1,6 @@
 """Pages of arms on moved and free bases, and of contacts, without a browser."""
 
+from types import SimpleNamespace
 from unittest.mock import MagicMock
 
 import numpy as np
@@ -9,6 +10,7 @@ from free_arms import SPACE_ARM
 from moved_bases import write_ship
 
 import flex_robot_sim as frs
+from flex_robot_sim.demo.viewed import _gravity_of
 from flex_robot_sim.util.share import shipped_robots
 from flex_robot_sim.viewer.live_arm import Live
 from flex_robot_sim.viewer.model_view import ModelView
@@ -134,3 +136,18 @@ def test_a_force_is_an_arrow_from_where_it_acts(tmp_path):
     # the drawn ball has the place of the link
     assert page.poses['/contact/shapes/shape 0'][2] == pytest.approx(-0.02, abs=1e-3)
     assert page.poses['/contact/surface 0'][:2] == pytest.approx([0.0, 0.0])
+
+
+@pytest.mark.parametrize(
+    'recorded, gravity',
+    [
+        ({'gravity': '0 0 -1.62'}, {'gravity': [0.0, 0.0, -1.62]}),
+        ({'gravity': '0 0 0'}, {'gravity': [0.0, 0.0, 0.0]}),
+        ({'gravity': '1 2'}, {}),
+        ({'gravity': 'nan 0 0'}, {}),
+        ({'gravity': 'a b c'}, {}),
+        ({}, {}),
+    ],
+)
+def test_a_replay_has_the_gravity_of_its_recording(recorded, gravity):
+    assert _gravity_of(SimpleNamespace(about=recorded)) == gravity

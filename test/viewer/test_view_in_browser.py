@@ -9,6 +9,7 @@ from contextlib import closing
 import numpy as np
 import pytest
 from chromium import browsers, one_chromium  # noqa: F401
+from contact_arms import slider
 from node_processes import Process
 from project_files import ROOT
 
@@ -240,3 +241,44 @@ def test_a_port_in_use_is_a_one_line_error(view):
         assert second.lines[-1] == (
             f'flexsim view: port {port} is taken. Name another one, or none for the next free one'
         )
+
+
+@pytest.mark.long
+def test_a_contact_force_is_an_arrow_and_a_ship_moves_over_the_floor(
+    view,
+    browsers,  # noqa: F811
+    tmp_path,
+):
+    path = tmp_path / 'ball.urdf'
+    text = slider(world='<ground height="-0.03"/>', joints='z', radius=0.02)
+    path.write_text(text.replace('"-99" upper="99"', '"-0.5" upper="0.5"'))
+    process, address = view(str(path))
+    browser = browsers(address)
+    browser.wait_for(lambda: 'at rest under its weight' in browser.text, 'the pose')
+
+    def is_red(picture):
+        return picture @ [1.0, -0.5, -0.5] > 0.3
+
+    # the ground is blue and translucent, the floor below it white with grey lines
+    def blue(picture):
+        return picture[-100:] @ [-1.0, 0.0, 1.0]
+
+    browser.wait_for(lambda: np.median(blue(scene(browser))) > 0.02, 'the ground')
+    assert not is_red(scene(browser)).any()
+    browser.press('drop')
+    browser.wait_for(lambda: '19.6 N' in browser.text, 'the weight of the ball')
+    browser.wait_for(lambda: is_red(scene(browser)).sum() > 20, 'the arrow')
+    browser.choose('robot', 'ship_boom')
+    browser.wait_for(lambda: 'tip of boom' in browser.text, 'the ship')
+    start = wait_for_still_scene(browser)
+    assert np.median(blue(start)) < 0.01
+    browser.press('swing')
+    browser.wait_for(lambda: 'driven' in browser.text, 'its motion')
+    browser.wait_for(lambda: np.abs(scene(browser) - start).max() > 0.2, 'another picture')
+    browser.press('pause')
+    browser.wait_for(lambda: 'paused' in browser.text, 'the pause')
+    moved = np.abs(wait_for_still_scene(browser) - start).max(axis=2) > 0.1
+    # the deck and the boom move over the floor, which fills the lower rows; single points of
+    # its lines differ
+    assert moved[:-40].mean() > 0.01 and moved[-40:].mean() < 0.005
+    assert process.count('Traceback') == 0
