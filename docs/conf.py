@@ -42,6 +42,7 @@ CHAPTERS = {
         'ros',
         'ros_controller',
         'ros_shaper',
+        'ros2_plugins',
         'moveit',
         'rig_bridge',
         'security',

@@ -7,7 +7,7 @@ import subprocess
 
 import numpy as np
 import pytest
-from built_plugins import HERE, build_folder, built, needs_plugins_compiler
+from built_plugins import HERE, PLUGINS, build_folder, built, needs_plugins_compiler
 from shaper_cases import PERIOD, golden, random_moves, shaper_cases
 
 import flex_robot_sim as frs
@@ -306,3 +306,11 @@ def test_servo_stays_within_the_limits_of_a_joint_and_refuses_bad_velocities():
     assert rows[[10, 11, 20], 0].tolist() == [NOT_FINITE, NOT_FINITE, JUMP]
     assert rows[:, 1].max() == pytest.approx(1.0, abs=1e-12) and not rows[:, 2].any()
     assert rows[-1, 1] == pytest.approx(0.9, abs=1e-12)
+
+
+def test_the_tests_of_a_ros_workspace_pass_with_a_stub_of_googletest():
+    folder = PLUGINS / 'test'
+    tables = f'-DTABLES="{folder / "two_joints.json"}"'
+    program = built('workspace', folder / 'test_shaper_unit.cpp', flags=(tables,))
+    done = subprocess.run([program], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, '4\n'), done.stderr
