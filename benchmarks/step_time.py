@@ -4,6 +4,8 @@ Time of one evaluation and of one step.
 `python -m benchmarks.step_time`
 """
 
+import re
+
 import numpy as np
 
 import flex_robot_sim as frs
@@ -12,6 +14,7 @@ from benchmarks.timing import holding_gains, in_turns, median_ratio
 from flex_robot_sim.dynamics.forward_dynamics import forward_dynamics
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.model.arm_model import make_workspace
+from flex_robot_sim.util.share import share_folder
 
 CALLS = 500  # in one measurement
 QUERIES = ('pose', 'twist', 'jacobian', 'mass_matrix')
@@ -49,6 +52,39 @@ def call_over_step(rounds):
 
     alone, together = in_turns([one_by_one, lambda: simulation.step(calls)], 10 * rounds)
     return (min(alone) - min(together)) / calls * 1e6
+
+
+def free_over_fixed(rounds):
+    """Time of one step with a free base over that with a fixed one, by arm; both in motion."""
+    anchor = '<link name="base"/><joint name="anchor" type="floating"><parent link="base"/>'
+    bus = '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>'
+    satellite = flexible_chain(2).replace('parent link="base"', 'parent link="bus"')
+    satellite = satellite.replace(
+        '<link name="base"/>',
+        f'{anchor}<child link="bus"/></joint><link name="bus"><inertial><mass value="20"/>{bus}',
+    )
+    ratios = {}
+    for name, text in (('canadarm2', space_station()), ('two links', satellite)):
+        calls, gains = [], None
+        for kind in ('fixed', 'floating'):
+            simulation = frs.Simulation(
+                frs.load(text.replace('"floating"', f'"{kind}"'), gravity=(0, 0, 0))
+            )
+            gains = holding_gains(simulation.arm) if gains is None else gains
+            simulation.hold(np.full(simulation.effort.size, 0.1), *gains)
+            calls.append(lambda one=simulation: one.step(CALLS))
+        fixed, free = in_turns(calls, 2 * rounds)
+        ratios[name] = min(free) / min(fixed)
+    return ratios
+
+
+def space_station():
+    """Return the text of the shipped arm on a free station, without xacro."""
+    folder = share_folder() / 'urdf'
+    arm = (folder / 'canadarm2.urdf').read_text()
+    station = (folder / 'space_station.urdf.xacro').read_text()
+    parts = re.search('<robot[^>]*>(.*)</robot>', arm, re.DOTALL)[1]
+    return station.replace('<xacro:include filename="canadarm2.urdf"/>', parts)
 
 
 def against_pinocchio(rounds):
@@ -259,6 +295,7 @@ def measure(quick=False):
     return {
         'step_us': step_times(rounds),
         'step_call_us': call_over_step(rounds),
+        'free_over_fixed': free_over_fixed(rounds),
         **against_pinocchio(rounds),
         **queries_against_pinocchio(rounds),
         'links_64_over_8': links_64_over_8(rounds),
@@ -270,6 +307,8 @@ def as_text(result):
     for name, time in result['step_us'].items():
         yield f'one step, {name}', f'{time:.2f} us'
     yield 'a call of `step()` in addition to its step', f'{result["step_call_us"]:.2f} us'
+    for name, ratio in result['free_over_fixed'].items():
+        yield f'step with a free base over a fixed one, {name}', f'{ratio:.2f}'
     for way, words in (('', 'without the call'), ('called_', 'called from Python')):
         yield (
             f'forward dynamics, 16 coordinates, {words}',

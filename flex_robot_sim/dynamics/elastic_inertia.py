@@ -299,3 +299,23 @@ def elastic_energy(arm, i, q, qd, V, work):
     for g in range(count):
         kinetic += 0.5 * rate[g] * rate[g]
     return kinetic, sx, sy, sz
+
+
+@compiled
+def add_elastic_momentum(arm, i, q, qd, h, work):
+    """
+    Add the momentum by the coordinates of elastic body i to h (6,), moment first.
+
+    :returns: the inertia that they add, xx, yy, zz, xy, xz, yz.
+    """
+    I, B, V = work.I[i], work.B[i], work.V[i]
+    for r in range(6):
+        for s in range(6):
+            I[r, s] = 0.0
+    add_elastic_body(arm, i, q, qd, work)
+    for r in range(6):
+        for s in range(6):
+            h[r] += I[r, s] * V[s]
+        for k in range(arm.modes[i]):
+            h[r] += B[r, k] * qd[arm.first[i] + k]
+    return I[0, 0], I[1, 1], I[2, 2], I[0, 1], I[0, 2], I[1, 2]

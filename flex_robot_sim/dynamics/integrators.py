@@ -56,7 +56,7 @@ from flex_robot_sim.dynamics.free_base import (
 )
 from flex_robot_sim.dynamics.joint_laws.maxwell_slip import copy_slip, slip_until_end
 from flex_robot_sim.dynamics.loads import set_loads
-from flex_robot_sim.dynamics.momentum import meet_momentum, set_impulse, set_total_momentum
+from flex_robot_sim.dynamics.momentum import meet_momentum, set_impulse, store_momentum
 from flex_robot_sim.dynamics.monitors import count_events, note_coarseness, note_validity
 from flex_robot_sim.dynamics.moved_base import begin_substep_of_base, move_base
 from flex_robot_sim.jit.compiled import compiled
@@ -104,7 +104,7 @@ def advance(arm, loads, settings, state, steps, watch, work):
         set_energies(arm, state.q, state.qd, work, work.energy)
         work.step[1] = work.energy[0] + work.energy[1] + work.energy[2]
         if arm.base.shape[0] > 0:
-            set_total_momentum(arm, state.q, state.qd, work.momentum, work)
+            store_momentum(1.0, work, work.momentum)
         keep_gaps(work)
     for step in range(steps):
         if not take_step(arm, loads, settings, state, step, watch, work):
@@ -381,7 +381,7 @@ def midpoint_step(arm, loads, settings, state, step, watch, work):
         else:
             # correct the energy error by scaling the velocities; carry over the excess      (T44)
             if is_free and not is_tied:
-                change, kinetic = meet_momentum(arm, substep, new_q, new_qd, work)
+                change, kinetic = meet_momentum(arm, substep, new_qd, work)
                 energy += change
             flow[2] += abs(energy - expected)
             open_error = expected - energy - work.step[2]
@@ -397,7 +397,7 @@ def midpoint_step(arm, loads, settings, state, step, watch, work):
                 qd[k] = scale * new_qd[k]
                 work.last[k] = start[k]
             if is_tied:
-                set_total_momentum(arm, q, qd, work.momentum, work)
+                store_momentum(scale, work, work.momentum)
             elif is_free:  # the motion with the momentum is not scaled                      (T112)
                 for b in range(arm.base.shape[0]):
                     qd[arm.base[b, 0]] += (1.0 - scale) * work.base_force[b]

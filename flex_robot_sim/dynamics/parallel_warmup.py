@@ -79,7 +79,7 @@ def compile_jobs() -> list[tuple[Callable, Callable, tuple[Any, ...]]]:
         solve_contacts,
     )
     from flex_robot_sim.dynamics.coupled_damping import apply_coupled_damping
-    from flex_robot_sim.dynamics.energy import set_energies
+    from flex_robot_sim.dynamics.energy import set_energies, sum_with_momentum
     from flex_robot_sim.dynamics.factor_reuse import solve_with_factors
     from flex_robot_sim.dynamics.forces import add_powers, set_forces, store_joint_forces
     from flex_robot_sim.dynamics.forward_dynamics import (
@@ -105,7 +105,8 @@ def compile_jobs() -> list[tuple[Callable, Callable, tuple[Any, ...]]]:
         (compile_part, note_coarseness, (arm, q, q, q, h, watch)),
         (compile_part, note_validity, (arm, q, 0, watch, work)),
         (compile_part, note_singular_pose, (arm, 0, watch, work)),
-        (compile_part, meet_momentum, (arm, h, q, q, work)),
+        (compile_part, meet_momentum, (arm, h, q, work)),
+        (compile_part, sum_with_momentum, (arm, q, q, work)),
         (compile_part, contact_loss, (arm, q, h, work)),
         (compile_part, solve_contacts, (arm, q, h, work, q)),
         (compile_part, prepare_contacts, (arm, q, h, work, q)),

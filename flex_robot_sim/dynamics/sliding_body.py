@@ -328,28 +328,34 @@ def add_sliding_force(arm, i, q, qd, qdd, work, force):
 
 
 @compiled
-def sliding_energy(arm, i, q, qd, V, work):
-    """Kinetic energy of sliding body i [J], its mass [kg] and first moments [kg m]."""
+def sliding_sums(arm, i, q, qd, V, work):
+    """Kinetic energy of sliding body i [J], and sums over its points; see `beam_sums_of`."""
     if arm.count[i, 0] == COMMON_SHAPES[0] and arm.count[i, 1] == COMMON_SHAPES[1]:
-        return sliding_energy_of(arm, i, COMMON_SHAPES[0], COMMON_SHAPES[1], q, qd, V, work)
-    return sliding_energy_of(arm, i, arm.count[i, 0], arm.count[i, 1], q, qd, V, work)
+        return sliding_sums_of(arm, i, COMMON_SHAPES[0], COMMON_SHAPES[1], q, qd, V, work)
+    return sliding_sums_of(arm, i, arm.count[i, 0], arm.count[i, 1], q, qd, V, work)
 
 
 @compiled(inline=True)
-def sliding_energy_of(arm, i, ny, nz, q, qd, V, work):
-    """Kinetic energy, mass and first moments; see `sliding_energy` and `add_points`."""
+def sliding_sums_of(arm, i, ny, nz, q, qd, V, work):
+    """Compute `sliding_sums`; see `add_points` for ny and nz."""
     first, z_end, data = arm.first[i], ny + nz, arm.slide_data[i]
     wx, wy, wz = V[0], V[1], V[2]
     s, ds = free_length(arm, i, q), qd[arm.slide[i]]
     inverse = 1.0 / s
     share = inverse * ds
+    # a rod inside the guide
     hidden = data[LENGTH] - s
     mass = data[MASS_PER_LENGTH] * hidden
     mx, my, mz = -0.5 * mass * hidden, 0.0, 0.0
+    mxx, myy, mzz, mxy, mxz, myz = mass * hidden * hidden / 3.0, 0.0, 0.0, 0.0, 0.0, 0.0
     x = V[3] + ds
     kinetic = 0.5 * mass * (x * x + V[4] * V[4] + V[5] * V[5])
     kinetic += mx * (V[4] * wz - V[5] * wy)
     kinetic += mass * hidden * hidden / 6.0 * (wy * wy + wz * wz)
+    px, py, pz = mass * x, mass * V[4] + mx * wz, mass * V[5] - mx * wy
+    turns, hx, hy, hz = sums_of_turns(arm, i, q, qd)
+    kinetic += turns + wx * hx + wy * hy + wz * hz
+    hy, hz = hy + mxx * wy - mx * V[5], hz + mxx * wz + mx * V[4]
     mu = s * data[MASS_PER_LENGTH]
     for g in range(arm.slide_xi.size):
         m, shape, H = arm.slide_weight[g] * mu, arm.slide_shape[i, g], arm.slide_H[i, g]
@@ -367,28 +373,52 @@ def sliding_energy_of(arm, i, ny, nz, q, qd, V, work):
         mx += m * x
         my += m * y
         mz += m * z
-    return kinetic + energy_of_turns(arm, i, q, qd, V), mass, mx, my, mz
+        mxx += m * x * x
+        myy += m * y * y
+        mzz += m * z * z
+        mxy += m * x * y
+        mxz += m * x * z
+        myz += m * y * z
+        px += m * u
+        py += m * v
+        pz += m * w
+        hx += m * (y * w - z * v)
+        hy += m * (z * u - x * w)
+        hz += m * (x * v - y * u)
+    return (
+        kinetic, mass, mx, my, mz, mxx, myy, mzz, mxy, mxz, myz, hx, hy, hz, px, py, pz
+    )  # fmt: skip
 
 
 @compiled
-def energy_of_turns(arm, i, q, qd, V):
-    """Kinetic energy of the sections of sliding body i by their turns, without that by V [J]."""
+def sums_of_turns(arm, i, q, qd):
+    """
+    Sum the turns of the sections of sliding body i relative to its root.
+
+    :returns: kinetic energy of the turns alone [J], and their angular momentum x y z [kg m^2/s].
+    """
     first, n, turn, gram = arm.first[i], arm.modes[i], arm.slide_turn[i], arm.slide_gram[i]
     y_end = arm.count[i, 0]
     z_end = y_end + arm.count[i, 1]
     s = free_length(arm, i, q)
-    share, energy = qd[arm.slide[i]] / s, 0.0
+    share, energy, hx, hy, hz = qd[arm.slide[i]] / s, 0.0, 0.0, 0.0, 0.0
     for k in range(n):
-        start, end, axis, linear, square = z_end, n, 0, s, s
+        start, end, linear, square = z_end, n, s, s
         if k < z_end:
             linear, square = 1.0, 1.0 / s
-            start, end, axis = (0, y_end, 2) if k < y_end else (y_end, z_end, 1)
+            start, end = (0, y_end) if k < y_end else (y_end, z_end)
         de, change = qd[first + k], q[first + k] * share
-        energy += linear * V[axis] * (turn[0, k] * de + turn[1, k] * change)
+        momentum = linear * (turn[0, k] * de + turn[1, k] * change)
+        if k < y_end:
+            hz += momentum
+        elif k < z_end:
+            hy += momentum
+        else:
+            hx += momentum
         total = 0.0
         for m in range(start, end):
             other = q[first + m] * share
             total += de * (0.5 * gram[0, k, m] * qd[first + m] + gram[1, k, m] * other)
             total += 0.5 * change * gram[2, k, m] * other
         energy += square * total
-    return energy
+    return energy, hx, hy, hz

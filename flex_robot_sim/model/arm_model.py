@@ -163,6 +163,7 @@ class Workspace(NamedTuple):
     base_factor: Matrices6  # (6, 6)    Cholesky factor of the inertia of a free base
     base_force: Vectors6  # (6,)       on its coordinates
     momentum: np.ndarray  # (9,)       about the centre of mass, linear, and this centre  [SI]
+    composite: np.ndarray  # (16,)  the arm about body 0: mass, first moment, inertia, momentum
     impulse: Vectors6  # (6,)      of the loads in a step, about the origin of the world
     base_R: Matrices3  # (i, 3, 3)  pose of body i where the base has this pose
     base_p: Vectors3  # (i, 3)
@@ -535,6 +536,7 @@ def _shapes(i, n, s, j, total, shared, elements, c, w, g):
         'base_factor': (6, 6),
         'base_force': (6,),
         'momentum': (9,),
+        'composite': (16,),
         'impulse': (6,),
         'base_R': (i, 3, 3),
         'base_p': (i, 3),

@@ -46,10 +46,6 @@ def momentum(simulated: SimulatedArm) -> np.ndarray:
     out, (q, qd, *_) = np.zeros(9), simulated.state
     work = simulated.query_work
     call_with_tables(set_total_momentum, simulated.arrays, q, qd, out, work)
-    if work.base_moves[0]:  # from the axes of the base
-        R, origin = work.root_R, work.base_p[0]
-        out[:3], out[3:6] = R @ out[:3], R @ out[3:6]
-        out[6:] = origin + R @ (out[6:] - origin)
     return out
 
 

@@ -134,6 +134,27 @@ def test_at_standstill_it_is_a_fixed_beam_of_the_free_length(out):
     assert np.allclose(tip, frs.pose(fixed, frs.equilibrium(fixed, [0.3]).q, link='tool'))
 
 
+@pytest.mark.parametrize('name', ['boom', 'telescope'])
+def test_momentum_follows_from_the_centre_of_mass_and_the_mass_matrix(name):
+    arm = arm_of(ARMS[name])
+    q, v = state_of(arm)
+    sim = frs.Simulation(arm)
+
+    def centre_after(t):
+        sim.set_state(q=q + t * v)
+        return sim.centre_of_mass
+
+    velocity = slope(lambda t: centre_after(t[0]), np.zeros(1), 0)
+    sim.set_state(q=q, v=v)
+    momentum, centre = sim.momentum(), sim.centre_of_mass
+    mass = 5.0 + MASS + 0.7 + (1.0 if name == 'telescope' else 0.0)
+    np.testing.assert_allclose(momentum[3:], mass * velocity, rtol=0, atol=1e-9 * mass)
+    # the first joint turns the whole arm about a fixed axis
+    about_axis = momentum[2] + centre[0] * momentum[4] - centre[1] * momentum[3]
+    turning = (frs.mass_matrix(arm, q) @ v)[arm.idx_q['swing']]
+    np.testing.assert_allclose(about_axis, turning, rtol=1e-12)
+
+
 def test_energy_is_kept_while_links_slide():
     arm = arm_of(ARMS['telescope'])
     q, v = state_of(arm, 3)

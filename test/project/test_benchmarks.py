@@ -106,6 +106,7 @@ def test_step_time(benchmark, monkeypatch):
         if found[f'pinocchio_{name}_us_16'] is not None:
             assert 0.0 < found[f'ratio_to_pinocchio_{name}'] < 100.0  # on a busy machine
     assert 2.0 < found['links_64_over_8'] < 64.0
+    assert 0.1 < min(found['free_over_fixed'].values())
     assert 'one step, two_link' in lines_of(module, found)
 
 
