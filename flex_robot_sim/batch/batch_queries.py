@@ -101,6 +101,21 @@ class BatchQueries:
         """Mean motor efforts of the last step, servo and limits included, (count, joints)."""
         return self._members.works.applied.copy()
 
+    @property
+    def motor_current(self) -> np.ndarray:
+        """Currents of the DC motors after the last step, (count, joints) [A]; other motors: 0."""
+        return self._members.works.motor_current.copy()
+
+    @property
+    def motor_heat(self) -> np.ndarray:
+        """Heat of their windings since the state was set, (count, joints) [J]."""
+        return self._members.works.motor_energy[:, :, 1].copy()
+
+    @property
+    def electrical_energy(self) -> np.ndarray:
+        """Energy that the DC motors took up since the state was set, (count, joints) [J]."""
+        return self._members.works.motor_energy[:, :, 0].copy()
+
     @synchronized
     def pose(self, link: str | None = None, *, station: float | str | None = None) -> np.ndarray:
         """Poses (count, 4, 4) of a link in the base frame, see `Simulation.pose`."""

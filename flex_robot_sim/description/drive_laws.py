@@ -1,9 +1,14 @@
-"""Checks of backlash, several stiffnesses, kinematic error, cogging and torque ripple."""
+"""Checks of gears and motors: backlash, harmonics and so on; reading of `<dcmotor>`."""
 
+from collections.abc import Mapping, Sequence
+from math import inf
 from typing import Any
 
+from flex_robot_sim.description.dc_motor import DcMotor
 from flex_robot_sim.description.document import Document, XmlElement
 from flex_robot_sim.description.links import Joint
+from flex_robot_sim.description.values import only, read_attributes, read_children
+from flex_robot_sim.description.words import FLEXIBILITY
 
 GEAR_LAWS = ('at', 'backlash', 'kinematic_error')
 
@@ -57,6 +62,43 @@ def check_drive_laws(
             f'to {ripple:g}, not below 1',
             'Give amplitudes as shares of the torque',
         )
+
+
+def read_dc_motor(
+    document: Document,
+    children: Mapping[str, Sequence[XmlElement]],
+    joint: Joint,
+    values: Mapping[str, Any],
+) -> DcMotor | None:
+    """
+    Return the motor of a joint from the children of its element, or None.
+
+    :param values: attributes of this element, with the gear ratio.
+    """
+    element = only(document, children, 'dcmotor')
+    if element is None:
+        return None
+    read_children(document, element, ())
+    numbers = read_attributes(document, element, FLEXIBILITY['dcmotor'])
+    if joint.mimics or joint.part_of:
+        raise document.error(
+            element,
+            f'joint "{joint.name}" has no motor of its own, so it has no <dcmotor>',
+            f'Give the <dcmotor> of joint "{joint.mimics}"'
+            if joint.mimics
+            else 'Remove the <dcmotor>',
+        )
+    motor = DcMotor(**{name: inf if value is None else value for name, value in numbers.items()})
+    speed = motor.no_load_speed / values['gear_ratio']
+    if joint.velocity < inf and speed < joint.velocity:
+        document.warn(
+            document.line(element),
+            f'joint "{joint.name}" may move at {joint.velocity:.4g} {joint.type.unit}/s, but its '
+            f'motor reaches only {speed:.4g} {joint.type.unit}/s without load: voltage / '
+            '(motorconst * gear_ratio)',
+            "Correct one of them, or reduce the velocity of the joint's <limit>",
+        )
+    return motor
 
 
 def _with_article(name):

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from flex_robot_sim.description.document import Document, XmlElement
-from flex_robot_sim.description.drive_laws import check_drive_laws
+from flex_robot_sim.description.drive_laws import check_drive_laws, read_dc_motor
 from flex_robot_sim.description.elastic_link import MAX_ELASTIC_COORDINATES, read_beam
 from flex_robot_sim.description.links import Joint, JointFriction, Link
 from flex_robot_sim.description.multi_dof_joint import (
@@ -129,6 +129,7 @@ def _add_gear(document, element, values, joint, _joints):
         return replace(
             with_part_values(document, element, values, joint),
             encoder=read_encoder(document, children, joint.name),
+            dc_motor=read_dc_motor(document, children, joint, values),
         )
     for name in ONLY_OF_PARTS:
         if values[name] is not None:
@@ -152,6 +153,7 @@ def _add_gear(document, element, values, joint, _joints):
             f'Give stiffness and rotor_inertia of joint "{joint.mimics}"',
         )
     encoder = read_encoder(document, children, joint.name)
+    dc_motor = read_dc_motor(document, children, joint, values)
     pitch = screw_pitch(document, element, values, joint)
     _check_hysteresis(document, element, values, joint)
     check_drive_laws(document, element, values, joint)
@@ -171,6 +173,7 @@ def _add_gear(document, element, values, joint, _joints):
             and not values['cogging']
             and not values['torque_ripple']
             and encoder is None
+            and dc_motor is None
             and pitch == 0
         ):
             raise document.error(
@@ -221,6 +224,7 @@ def _add_gear(document, element, values, joint, _joints):
         spring_stiffness=values['spring_stiffness'],
         spring_reference=values['spring_reference'],
         encoder=encoder,
+        dc_motor=dc_motor,
         pitch=pitch,
     )
 

@@ -6,6 +6,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from flex_robot_sim.description.dc_motor import DcMotor
 from flex_robot_sim.description.joint_types import FREE_COMPONENTS, JOINT_TYPES, JointType
 from flex_robot_sim.description.sensors import Encoder, FlexSensor, Imu, StrainGauge
 from flex_robot_sim.elastic.axis_curve import AxisCurve
@@ -216,6 +217,7 @@ class Joint:
     spring_stiffness: float = 0.0  # across the joint, parallel to the drive [N m/rad or N/m]
     spring_reference: float = 0.0  # position without force of this spring   [rad or m]
     encoder: Encoder | None = None  # None: exact measurements
+    dc_motor: DcMotor | None = None  # None: the motor has no electrical limits
     part_of: str = ''  # universal or spherical joint of which it is a coordinate
     pitch: float = 0.0  # of a screw joint, travel per turn                    [m]
 
@@ -262,8 +264,18 @@ class Joint:
 
     @property
     def has_motor_law(self) -> bool:
-        """Whether the motor has cogging or torque ripple."""
-        return bool(self.cogging or self.torque_ripple)
+        """Whether the motor has cogging or torque ripple, or is a DC motor."""
+        return bool(self.cogging or self.torque_ripple or self.dc_motor)
+
+    @property
+    def stall_effort(self) -> float:
+        """Largest effort of a DC motor at rest, inf of other motors [N m or N]."""
+        return np.inf if self.dc_motor is None else self.gear_ratio * self.dc_motor.stall_torque
+
+    @property
+    def no_load_rate(self) -> float:
+        """Rate that a DC motor reaches without load, inf of other motors [rad/s or m/s]."""
+        return np.inf if self.dc_motor is None else self.dc_motor.no_load_speed / self.gear_ratio
 
     @property
     def reflected_inertia(self) -> float:

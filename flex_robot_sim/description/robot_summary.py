@@ -215,8 +215,19 @@ def _joint(joint):
             name: [list(row) for row in getattr(joint, name)]
             for name in ('kinematic_error', 'cogging', 'torque_ripple')
         },
+        'dc_motor': _dc_motor(joint),
         'encoder': asdict(joint.encoder) if joint.encoder else None,
         **{name: _number(value) for name, value in joint.friction._asdict().items()},
+    }
+
+
+def _dc_motor(joint):
+    if joint.dc_motor is None:
+        return None
+    return {
+        **{name: _number(value) for name, value in asdict(joint.dc_motor).items()},
+        'stall_effort': joint.stall_effort,
+        'no_load_rate': joint.no_load_rate,
     }
 
 
@@ -286,6 +297,9 @@ def _drive(joint):
     for name in ('kinematic_error', 'cogging', 'torque_ripple'):
         if joint[name]:
             yield name.replace('_', ' ')
+    if joint['dc_motor']:
+        stall, rate = (joint['dc_motor'][name] for name in ('stall_effort', 'no_load_rate'))
+        yield f'DC motor of {stall:.4g} {effort_unit} at stall, {rate:.4g} {unit}/s without load'
 
 
 def _axis(axis):

@@ -582,7 +582,35 @@ FLEXIBILITY = {
             ),
             'spring_reference': number('rad or m', 0.0, 'rest position of this spring'),
         },
-        ('encoder',),
+        ('encoder', 'dcmotor'),
+    ),
+    'dcmotor': Element(
+        'electrical limits of the motor of a joint, at its shaft; words of the actuator `dcmotor` '
+        'of MuJoCo. The effort is the torque that its current loop demands',
+        {
+            'motorconst': positive(
+                'N m/A',
+                REQUIRED,
+                'torque over current, and back-EMF over speed in V s/rad; voltage / no-load speed '
+                'of a data sheet',
+            ),
+            'resistance': positive(
+                'Ohm',
+                REQUIRED,
+                'of the winding between the terminals; motorconst * voltage / stall torque of a '
+                'data sheet',
+            ),
+            'voltage': positive('V', REQUIRED, 'largest voltage of the drive'),
+            'inductance': number(
+                'H',
+                0.0,
+                'of the winding; 0: the current follows the voltage at once',
+                at_least=0.0,
+            ),
+            'current': positive(
+                'A', None, 'largest current of the drive; absent: the voltage alone limits it'
+            ),
+        },
     ),
     'encoder': Element(
         'encoder of a joint; behind an elastic gear one on either side, in units of the joint',

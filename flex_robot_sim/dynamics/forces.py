@@ -12,11 +12,19 @@ from math import inf
 from flex_robot_sim.dynamics.cubic_strain import add_cubic_force, cubic_energy
 from flex_robot_sim.dynamics.gear_forces import gear_law_energy, gear_law_loss, set_gear_force
 from flex_robot_sim.dynamics.joint_laws.creep import NO_CREEP, end_weight
+from flex_robot_sim.dynamics.joint_laws.dc_motor import NO_DC_MOTOR
 from flex_robot_sim.dynamics.joint_laws.maxwell_slip import friction_elements, has_presliding
 from flex_robot_sim.dynamics.joint_laws.motor import motor_force
 from flex_robot_sim.dynamics.joint_laws.stops import stop_force
 from flex_robot_sim.dynamics.joint_laws.sum_of_laws import smooth_force, solve_joint_laws
-from flex_robot_sim.dynamics.motor_laws import cogging_energy, cogging_force, ripple_factor
+from flex_robot_sim.dynamics.motor_laws import (
+    cogging_energy,
+    cogging_force,
+    dc_motor_of,
+    drive_dc_motor,
+    ripple_factor,
+    set_motor_step,
+)
 from flex_robot_sim.dynamics.sliding_strain import (
     add_sliding_damping,
     add_sliding_strain,
@@ -25,6 +33,7 @@ from flex_robot_sim.dynamics.sliding_strain import (
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.model.body_kinds import ELASTIC, SLIDING
 from flex_robot_sim.model.damping import add_shared_damping_force, shared_damping_power
+from flex_robot_sim.model.dc_motor import CONSTANT
 from flex_robot_sim.model.friction import (
     CREEP_RATE,
     VISCOUS,
@@ -56,7 +65,7 @@ def set_forces(arm, q, qd, effort, h, guess, work):
             position = q[k] - 0.5 * h * qd[k]
             above, below, a, s, p, ps = -inf, -inf, 0.0, 0.0, 0.0, 0.0
             is_nonlinear, slips, friction = False, False, 0.0
-            effort_limit, cogging = work.effort_limit[j], 0.0
+            effort_limit, cogging, dc_motor = work.effort_limit[j], 0.0, NO_DC_MOTOR
             if side == 0:
                 above, below = position - arm.upper[j], arm.lower[j] - position
                 is_nonlinear = (
@@ -75,9 +84,10 @@ def set_forces(arm, q, qd, effort, h, guess, work):
                     ripple = ripple_factor(arm, j, q[k])
                     p, ps, effort_limit = ripple * p, ripple * ps, ripple * effort_limit
                     cogging = cogging_force(arm, j, q[k], h * qd[k])
+                    dc_motor = dc_motor_of(j, ripple, work)
                 if not abs(p - ps * qd[k]) <= effort_limit or (abs(qd[k]) > work.rate_limit[j]):
                     is_nonlinear = True
-                is_nonlinear = is_nonlinear or slips
+                is_nonlinear = is_nonlinear or slips or dc_motor[0] > 0.0
             laws = (
                 a,
                 s,
@@ -93,7 +103,7 @@ def set_forces(arm, q, qd, effort, h, guess, work):
             )
             if h == 0.0 or (is_driven and work.prescribed[j] != 0.0):
                 slip = friction_elements(arm, j, start, slips, work)
-                force, slope = smooth_force(qd[k], start, h, laws, slip, NO_CREEP)
+                force, slope = smooth_force(qd[k], start, h, laws, slip, NO_CREEP, dc_motor)
                 if friction > 0.0:
                     force -= smoothed_friction(qd[k], arm.friction[j])[0]
                 slope = 0.0
@@ -119,6 +129,7 @@ def set_forces(arm, q, qd, effort, h, guess, work):
                     laws,
                     slip,
                     creep,
+                    dc_motor,
                 )
                 work.is_nonsmooth[k] = is_nonlinear or slope != -(s + ps)
             else:
@@ -204,10 +215,14 @@ def add_powers(arm, q, qd, qdd, effort, h, weight, work, flow):
         )
         work.applied[j] = motor
         if arm.has_motor_law[j] != 0.0:
-            motor *= ripple_factor(arm, j, q[driven])
+            ripple = ripple_factor(arm, j, q[driven])
+            motor = drive_dc_motor(j, v, h, ripple * motor, ripple, work)
         if work.prescribed[j] != 0.0:
             motor += work.prescribed_effort[j]
             work.applied[j] += work.prescribed_effort[j]
+            if work.dc_motor[j, CONSTANT] > 0.0:
+                current = work.applied[j] / work.dc_motor[j, CONSTANT]
+                set_motor_step(j, motor * v * h, h * current * current, current, work)
         delivered += motor * v
         dissipated += arm.friction[j, VISCOUS] * v * v
         # dissipation of the stops

@@ -5,9 +5,12 @@ from flex_robot_sim.dynamics.contact.instant import add_last_contact_forces
 from flex_robot_sim.dynamics.factor_reuse import solve_dynamics
 from flex_robot_sim.dynamics.forces import store_joint_forces
 from flex_robot_sim.dynamics.forward_dynamics import implicit_dynamics
+from flex_robot_sim.dynamics.joint_laws.dc_motor import dc_motor_current
 from flex_robot_sim.dynamics.joint_laws.motor import motor_force
 from flex_robot_sim.dynamics.loads import set_loads
+from flex_robot_sim.dynamics.motor_laws import dc_motor_of, ripple_factor
 from flex_robot_sim.jit.compiled import compiled
+from flex_robot_sim.model.dc_motor import CONSTANT
 from flex_robot_sim.spatial.screws import set_copy
 
 FRICTION_PROBE_STEP_S = 1e-6  # step that moves nothing, but determines static friction  [s]
@@ -57,4 +60,9 @@ def set_applied_effort(arm, q, qd, effort, work, applied):
         force, _ = motor_force(
             qd[k], wanted, work.servo_damping[j], work.effort_limit[j], work.rate_limit[j]
         )
+        if arm.has_motor_law[j] != 0.0:
+            motor = dc_motor_of(j, ripple_factor(arm, j, q[k]), work)
+            if motor[0] > 0.0:
+                K = work.dc_motor[j, CONSTANT]
+                force = K * dc_motor_current(qd[k], 0.0, force / K, 0.0, motor)[0]
         applied[j] = force + work.prescribed_effort[j]

@@ -58,6 +58,7 @@ from flex_robot_sim.dynamics.joint_laws.maxwell_slip import copy_slip, slip_unti
 from flex_robot_sim.dynamics.loads import set_loads
 from flex_robot_sim.dynamics.momentum import meet_momentum, set_impulse, store_momentum
 from flex_robot_sim.dynamics.monitors import count_events, note_coarseness, note_validity
+from flex_robot_sim.dynamics.motor_laws import accept_motor_step
 from flex_robot_sim.dynamics.moved_base import begin_substep_of_base, move_base
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.spatial.screws import is_finite, set_copy
@@ -222,9 +223,10 @@ def midpoint_step(arm, loads, settings, state, step, watch, work):
     is_prescribed = is_coupled = is_tied = False
     has_memory, has_loops = work.slip.size > 0, arm.constraint_kind.size > 0
     is_free, is_moved = arm.base.shape[0] > 0, work.base_moves[0] != 0.0
-    has_contacts, has_missed = False, False
+    has_contacts, has_missed, has_dc_motor = False, False, False
     for j in range(arm.motor.size):
         is_prescribed = is_prescribed or work.prescribed[j] != 0.0
+        has_dc_motor = has_dc_motor or arm.has_motor_law[j] != 0.0
     while remaining > 0.0:
         for k in range(q.size):
             start[k] = qdd[k]
@@ -405,6 +407,8 @@ def midpoint_step(arm, loads, settings, state, step, watch, work):
                 begin_at_base_body(arm, q, work)
             if has_memory:
                 copy_slip(work.slip_end, work.slip)
+            if has_dc_motor:
+                accept_motor_step(work)
             if arm.contact_kind.size > 0:
                 keep_gaps(work)
                 if arm.base.shape[0] == 6 and not is_tied and work.step[2] > 0.0:

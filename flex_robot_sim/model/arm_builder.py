@@ -30,6 +30,7 @@ from flex_robot_sim.description.words import FLEXIBILITY
 from flex_robot_sim.model.assembly import GRAVITY, build_arm
 from flex_robot_sim.model.constraint_builder import ZERO, ConstraintBuilder
 from flex_robot_sim.model.contact_builder import ContactBuilder
+from flex_robot_sim.model.joint_part_builder import JointPartBuilder
 from flex_robot_sim.model.link_builder import LinkBuilder
 from flex_robot_sim.model.screw_bodies import bodies_of_screws
 from flex_robot_sim.model.sensor_builder import SensorBuilder
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
 
 
 @summarized
-class ArmBuilder(LinkBuilder, SensorBuilder, ConstraintBuilder, ContactBuilder):
+class ArmBuilder(LinkBuilder, SensorBuilder, JointPartBuilder, ConstraintBuilder, ContactBuilder):
     """
     Builder of an arm, link by link and joint by joint.
 
@@ -492,7 +493,7 @@ class ArmBuilder(LinkBuilder, SensorBuilder, ConstraintBuilder, ContactBuilder):
             flexible[-1] = sliding
         element = gear and flexible_element('joint', {'name': name, **gear}, {})
         if gear and name in self._gears:
-            element.extend(self._gears[name])  # its encoder
+            element.extend(self._gears[name])  # its encoder and DC motor
         expect_valid_parts(
             robot_text(
                 self._name,

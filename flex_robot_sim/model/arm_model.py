@@ -22,6 +22,7 @@ from flex_robot_sim.jit.array_table import (
     pass_by_pointer,
     zeros,
 )
+from flex_robot_sim.model.dc_motor import COLUMNS, DcMotors
 from flex_robot_sim.model.drive_laws import GearPieces, Harmonics
 from flex_robot_sim.model.friction import FrictionRows
 from flex_robot_sim.model.slide_columns import LENGTH, MASS_PER_LENGTH
@@ -103,7 +104,7 @@ class ArmArrays(NamedTuple):
     gear_corner: GearPieces  # (j, p)     twist where a piece of the spring begins   [rad, m]
     gear_share: GearPieces  # (j, p)     its stiffness over gear_stiffness
     kinematic_error: Harmonics  # (j, h, 3)  of the gear: amplitude, wave number, phase
-    has_motor_law: np.ndarray  # (j,)       cogging or torque ripple
+    has_motor_law: np.ndarray  # (j,)       cogging, torque ripple, or a DC motor
     cogging: Harmonics  # (j, h, 3)  torque of the motor, as above
     torque_ripple: Harmonics  # (j, h, 3)  share of the motor effort, as above
     slip_stiffness: SlipTable  # (j, 2, e)  of Maxwell-slip elements, of gear and friction
@@ -202,6 +203,10 @@ class Workspace(NamedTuple):
     slip_end: np.ndarray  # (j, 2, e)  the same at the end of the step
     transmission: np.ndarray  # (j,)       rate of the twist of a gear by that of its motor
     gear_law: np.ndarray  # (j, 3)     gear force with elements: as last solved, at rest, slope
+    dc_motor: DcMotors  # (j, 5)     numbers of each, see model/dc_motor.py; 0: none
+    motor_current: np.ndarray  # (j,)       of each at the end of the last step          [A]
+    motor_energy: np.ndarray  # (j, 2)     electrical energy since the start, and heat   [J]
+    motor_step: np.ndarray  # (j, 3)     results of a step: current, both energies
     is_nonsmooth: np.ndarray  # (n,)       whether a joint law left its first linear piece
     relaxation: np.ndarray  # (1,)       share of `own_inertia` in the solution of these forces
     last: np.ndarray  # (n,)       acceleration of the step before the last one
@@ -568,6 +573,10 @@ def _shapes(i, n, s, j, total, shared, elements, c, w, g):
         'slip_end': (j, 2, elements),
         'transmission': (j,),
         'gear_law': (j, 3),
+        'dc_motor': (j, COLUMNS),
+        'motor_current': (j,),
+        'motor_energy': (j, 2),
+        'motor_step': (j, 3),
         'is_nonsmooth': (total,),
         'relaxation': (1,),
         'last': (total,),

@@ -1,4 +1,4 @@
-"""Sensors of an arm from code: flex sensors and IMUs on links, encoders at joints."""
+"""Sensors of the links of an arm from code: flex sensors, strain gauges and IMUs."""
 
 from __future__ import annotations
 
@@ -20,14 +20,12 @@ Builder = TypeVar('Builder', bound='SensorBuilder')
 
 
 class SensorBuilder:
-    """Base class of ArmBuilder with its sensors."""
+    """Base class of ArmBuilder with the sensors of its links."""
 
     _name: str
     _links: dict[str, Element]
     _beams: dict[str, Element]
     _imus: dict[str, Element]
-    _joints: dict[str, Element]
-    _gears: dict[str, Element]
 
     def add_flex_sensor(
         self: Builder, link: str, name: str, *, start: float, end: float, plane: str
@@ -154,52 +152,6 @@ class SensorBuilder:
         element.append(flexible_element('imu', imu, {}))
         expect_valid_parts(robot_text(self._name, [*self._links.values()], [element]))
         table[link] = element
-        return self
-
-    def add_encoder(
-        self: Builder,
-        joint: str,
-        *,
-        resolution: float = 0.0,
-        noise: float = 0.0,
-        delay: float = 0.0,
-    ) -> Builder:
-        """
-        Add the errors of the measured position of a joint, on both sides of its gear.
-
-        :param joint: name of a joint that moves.
-        :param resolution: step of the measured position [rad or m]; 0: no steps.
-        :param noise: standard deviation of each sample [rad or m].
-        :param delay: age of the measured position [s].
-
-        Example::
-
-            builder = frs.ArmBuilder().add_rigid('arm', mass=1.0, centre=(0.2, 0, 0))
-            builder.add_joint('hinge', parent='base', child='arm', axis='y')
-            builder.add_encoder('hinge', resolution=2e-4, delay=1e-3)
-        """
-        expect_one_of('', 'joint', joint, self._joints)
-        values = {'resolution': resolution, 'noise': noise, 'delay': delay}
-        encoder = attribute_texts(f'joint "{joint}"', FLEXIBILITY['encoder'], values)
-        element = (
-            deepcopy(self._gears[joint])
-            if joint in self._gears
-            else flexible_element('joint', {'name': joint}, {})
-        )
-        if element.find('encoder') is not None:
-            raise SettingError(
-                f'joint "{joint}" has an encoder: call add_encoder once for each joint'
-            )
-        element.append(flexible_element('encoder', encoder, {}))
-        links = {part.attrib['link'] for part in self._joints[joint] if 'link' in part.attrib}
-        expect_valid_parts(
-            robot_text(
-                self._name,
-                [*(self._links[link] for link in links), self._joints[joint]],
-                [element],
-            )
-        )
-        self._gears[joint] = element
         return self
 
     def _imu_names(self):

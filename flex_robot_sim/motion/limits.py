@@ -26,8 +26,15 @@ def effort_limits(arm: ArmModel) -> np.ndarray:
     """
     Effort limits (joints,) of the motors, inf where the description has none [N m, N].
 
-    Passive joints of closed loops have no motor, and the limit 0.
+    That of a DC motor is at most its effort at stall. Passive joints of closed loops have no
+    motor, and the limit 0.
     """
+    joints = [joint for joint in arm.description.joints if joint.moves]
+    return np.minimum(command_limits(arm), [joint.stall_effort for joint in joints])
+
+
+def command_limits(arm: ArmModel) -> np.ndarray:
+    """Return the same without those of DC motors, which a simulation has as such (joints,)."""
     return np.where(arm.actuated, _limits(arm, 'effort'), 0.0)
 
 

@@ -27,14 +27,16 @@ from flex_robot_sim.formulations import Formulation
 from flex_robot_sim.formulations.driving import FormulationDynamics, advance_with_formulation
 from flex_robot_sim.jit.compiled import bind, call_with_tables
 from flex_robot_sim.model.arm_model import ArmModel, Payload, make_workspace
+from flex_robot_sim.model.dc_motor import dc_motor_table
 from flex_robot_sim.model.payload import inertias_with_payloads
 from flex_robot_sim.model.slip_elements import remembered
-from flex_robot_sim.motion.limits import effort_limits, rate_limits
+from flex_robot_sim.motion.limits import command_limits, rate_limits
 from flex_robot_sim.simulation.explicit_schemes import EXPLICIT_SCHEMES
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.settings import SimulationSettings
 
-MEMORY_FIELDS = ('slip', 'slip_end')  # of the workspace: deflections that joints remember
+# of the workspace: deflections that joints remember, and currents of motors
+MEMORY_FIELDS = ('slip', 'slip_end', 'motor_current', 'motor_energy')
 # of the workspace, cleared where the results of previous steps no longer hold
 STEP_HISTORY_FIELDS = (
     'joint_force',
@@ -53,6 +55,7 @@ SERVO_FIELDS = ('target', 'target_rate', 'servo_stiffness', 'servo_damping')
 INPUT_FIELDS = (
     'effort_limit',
     'rate_limit',
+    'dc_motor',
     *SERVO_FIELDS,
     'prescribed',
     'prescribed_acceleration',
@@ -84,6 +87,13 @@ class SimulatedArm:
                 f'hysteresis and presliding of the joints of {arm.description.name} need the '
                 'scheme implicit_midpoint and the formulation recursion: take these'
             )
+        if any(joint.dc_motor for joint in arm.description.joints) and (
+            make_formulation or settings.scheme != 'implicit_midpoint'
+        ):
+            raise SettingError(
+                f'the DC motors of {arm.description.name} need the scheme implicit_midpoint and '
+                'the formulation recursion: take these'
+            )
         if arm.closed_loops and make_formulation:
             raise SettingError(
                 f'the closed loops of {arm.description.name} need the formulation recursion: '
@@ -108,8 +118,9 @@ class SimulatedArm:
         self.state, self.watch = make_state(arm), make_watch(arm, settings)
         elements = remembered(arm.arrays.slip_stiffness)
         self.work = make_workspace(arm.arrays, elements=elements)
+        self.work.dc_motor[:] = dc_motor_table(arm, has_limits=settings.drive_limits)
         if settings.drive_limits:
-            self.work.effort_limit[:] = effort_limits(arm)
+            self.work.effort_limit[:] = command_limits(arm)
             self.work.rate_limit[:] = rate_limits(arm)
         # queries have their own workspace: another thread may query while this one steps
         self.query_work = make_workspace(arm.arrays, elements=elements)._replace(
@@ -226,7 +237,7 @@ class SimulatedArm:
         self.work.contact_force[:] = 0.0
 
     def relax_joints(self) -> None:
-        """Set the deflections that joints remember to zero."""
+        """Set the deflections that joints remember, and the currents of motors, to zero."""
         for name in MEMORY_FIELDS:
             getattr(self.work, name)[:] = 0.0
 

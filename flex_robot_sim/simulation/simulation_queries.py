@@ -35,6 +35,21 @@ class SimulationQueries:
         return self._simulated.work.applied.copy()
 
     @property
+    def motor_current(self) -> np.ndarray:
+        """Currents of the DC motors after the last step, (joints,) [A]; other motors: 0."""
+        return self._simulated.work.motor_current.copy()
+
+    @property
+    def motor_heat(self) -> np.ndarray:
+        """Heat of the windings of the DC motors since the state was set, (joints,) [J]."""
+        return self._simulated.work.motor_energy[:, 1].copy()
+
+    @property
+    def electrical_energy(self) -> np.ndarray:
+        """Energy that the DC motors took up since the state was set, (joints,) [J]."""
+        return self._simulated.work.motor_energy[:, 0].copy()
+
+    @property
     def corrected_energy(self) -> float:
         """Sum of the absolute energy corrections of the default scheme since the start [J]."""
         return float(self._simulated.state.flow[2])
