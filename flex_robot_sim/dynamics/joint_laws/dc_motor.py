@@ -38,30 +38,43 @@ def dc_motor_current(v, h, wanted, slope, motor):
     K, resistance, inductance, voltage, limit, start = motor
     if abs(wanted) > limit:
         wanted, slope = (limit if wanted > 0.0 else -limit), 0.0
+    # beyond the currents of the largest voltages, the demanded one cannot be held
     low, high = (-voltage - K * v) / resistance, (voltage - K * v) / resistance
-    if wanted > high:
-        wanted, slope = high, K / resistance
-    elif wanted < low:
-        wanted, slope = low, K / resistance
+    held, held_slope = wanted, slope
+    if not low <= wanted <= high:
+        held, held_slope = (high if wanted > high else low), K / resistance
     if inductance == 0.0:
-        return wanted, slope, wanted, wanted * wanted
+        return held, held_slope, held, held * held
     if h == 0.0:
         return start, 0.0, start, start * start
     steps = h * resistance / inductance  # step over the electrical time constant
     final = high if wanted >= start else low
-    gap, span = wanted - start, final - start
-    decay = -expm1(-steps)
-    if abs(gap) >= abs(span) * decay:  # the voltage is at its limit during the whole step
-        ramp, rise, held = steps, decay, 0.0
-        end = start + span * rise
-    else:
-        rise = gap / span
-        ramp, end = -log1p(-rise), wanted
-        held = 1.0 - ramp / steps
-    # i = final - span e^-s up to s = ramp, with rise = 1 - e^-ramp
-    mean = (start * ramp + span * (ramp - rise)) / steps + held * end
-    square = (
-        final * final * ramp - 2.0 * final * span * rise + span * span * rise * (1.0 - 0.5 * rise)
-    )
-    slope = held * slope + K / resistance * (ramp - rise) / steps
-    return mean, slope, end, square / steps + held * end * end
+    span, ramp, rise, ramp_slope = final - start, steps, 1.0, 0.0
+    if span != 0.0:
+        rise = (wanted - start) / span
+    if 0.0 <= rise < -expm1(-steps):
+        ramp = -log1p(-rise)
+        ramp_slope = (slope - rise * K / resistance) / (span * (1.0 - rise))
+    # at the largest voltage up to `ramp`, then held: as integrals over the time constant
+    end, charge, square, share = relaxation(start, final, ramp)
+    slope_sum = share * K / resistance
+    if ramp < steps:
+        end, held_charge, held_square, share = relaxation(wanted, held, steps - ramp)
+        charge, square = charge + held_charge, square + held_square
+        slope_sum += share * held_slope + (steps - ramp - share) * slope
+        slope_sum += (wanted - end) * ramp_slope
+    return charge / steps, slope_sum / steps, end, square / steps
+
+
+@compiled
+def relaxation(start, final, time):
+    """
+    Current of a winding at a constant voltage: end, integral and integral of the square.
+
+    :param final: current after a long time [A]; time: over the electrical time constant.
+    :returns: also the integral of the share of `final` in the current.
+    """
+    decay, span = -expm1(-time), final - start
+    share = time - decay
+    square = final * final * time - span * decay * (2.0 * final - span * (1.0 - 0.5 * decay))
+    return start + span * decay, start * time + span * share, square, share
