@@ -166,6 +166,9 @@ KINDS: dict[str, Callable[[], frs.ArmBuilder]] = {
             'torque_ripple': [(0.02, 6, 0)],
         }
     ),
+    'DC motor': lambda: _tree().add_dc_motor(
+        'shoulder', motorconst=0.1, resistance=0.5, inductance=1e-3, voltage=24, current=20
+    ),
     'dry friction': lambda: _tree(
         joint={'axis': 'y', 'coulomb_friction': 0.1, 'static_friction': 0.2}
     ),

@@ -130,7 +130,8 @@ def linearise(
     """
     Return the LinearModel about an equilibrium, at rest or in steady rotation, or about any state.
 
-    For a payload, pass `with_payload(arm, ...)`.
+    For a payload, pass `with_payload(arm, ...)`. Efforts are those that the motors deliver: torque
+    ripple, and the limits of DC motors, are left out.
 
     :param q: see `modes`; v: the same.
     :param effort: of the motors, (joints,) [N m, N]; default: for constant drive velocities.

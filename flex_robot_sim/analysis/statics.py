@@ -69,7 +69,8 @@ def equilibrium(
     """
     Find the equilibrium of elastic links, flexible joints and free drives.
 
-    For a payload, pass `with_payload(arm, ...)`.
+    For a payload, pass `with_payload(arm, ...)`. Efforts are those of the currents, without torque
+    ripple.
 
     :param q: of the joints, (joints,) [rad, m], on the motor side of elastic drives; default: the
         start pose, zero or the nearest position within limits. Of all coordinates, (nq,), only

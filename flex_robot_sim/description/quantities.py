@@ -190,18 +190,18 @@ def _further_stiffness(index, meaning):
     return Quantity(attribute, 'stiffness', value, changed)
 
 
-def _error_amplitude():
-    """Quantity of the first amplitude of the kinematic error of a gear."""
+def _first_harmonic(column, unit, meaning, **bounds):
+    """Quantity of the first harmonic of the kinematic error of a gear."""
 
     def value(joint):
-        return joint.kinematic_error[0][0] if joint.moves and joint.kinematic_error else None
+        return joint.kinematic_error[0][column] if joint.moves and joint.kinematic_error else None
 
     def changed(joint, number):
-        (_, *first), *rows = joint.kinematic_error
-        return replace(joint, kinematic_error=((number, *first), *rows))
+        first, *rows = joint.kinematic_error
+        first = (*first[:column], number, *first[column + 1 :])
+        return replace(joint, kinematic_error=(first, *rows))
 
-    attribute = _attribute('rad or m', 'amplitude of its first harmonic', at_least=0.0)
-    return Quantity(attribute, 'kinematic_error', value, changed)
+    return Quantity(_attribute(unit, meaning, **bounds), 'kinematic_error', value, changed)
 
 
 def _has_stops(joint):
@@ -336,7 +336,10 @@ JOINT_QUANTITIES = {
     'backlash': _gear_quantity(
         'backlash', 'backlash', 'whole width of the dead zone of the gear', _has_gear
     ),
-    'kinematic_error': _error_amplitude(),
+    'kinematic_error': _first_harmonic(
+        0, 'rad or m', 'amplitude of its first harmonic', at_least=0.0
+    ),
+    'kinematic_error_phase': _first_harmonic(2, 'rad', 'phase of its first harmonic'),
     'damping': _gear_quantity('damping', 'damping', 'of the gear', _has_gear),
     'hysteresis': _gear_quantity(
         'hysteresis',

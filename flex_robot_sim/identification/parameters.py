@@ -40,6 +40,7 @@ GROUP_SCALES = {
     'creep': 0.01,
     'mass': 0.1,
 }
+QUANTITY_SCALES = {'kinematic_error_phase': 1.0}  # before those of their groups
 FRICTION_SCALE_RATIO = 0.02  # scale of friction, relative to the largest effort
 
 
@@ -81,6 +82,7 @@ def _all_unknowns(arm, data):
         scale = 0.0
         if not parameter.is_relative:
             scale = GROUP_SCALES.get(parameter.group, 1.0)
+            scale = QUANTITY_SCALES.get(path.rpartition('.')[2], scale)
             if parameter.group == 'friction' and path.rpartition('.')[0] in arm.joint_names:
                 scale = FRICTION_SCALE_RATIO * max(
                     effort[arm.joint_names.index(path.rpartition('.')[0])], 1e-3

@@ -6,7 +6,7 @@ from rclpy.node import Node
 
 import flex_robot_sim as frs
 from flex_robot_sim.jit.compiled import must_compile, why_compiling
-from flex_robot_sim.motion.limits import effort_limits
+from flex_robot_sim.motion.limits import command_limits
 from flex_robot_sim.nodes.base_motion_inbox import BaseMotionInbox
 from flex_robot_sim.nodes.dynamics_diagnostics import DynamicsDiagnostics
 from flex_robot_sim.nodes.dynamics_outputs import DynamicsOutputs
@@ -54,7 +54,7 @@ class DynamicsNode(Node):
         """Simulate `arm`."""
         parameters = self.parameters
         simulation = frs.Simulation(arm, parameters[SimulationSettings])
-        loop = SimulationLoop(simulation, parameters[LoopSettings], effort_limits(arm))
+        loop = SimulationLoop(simulation, parameters[LoopSettings], command_limits(arm))
         loop.warm_up()
         loop.set_payload(parameters[PayloadSettings])
         offer_description(self, parameters[RobotSettings], arm)

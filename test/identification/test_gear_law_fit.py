@@ -1,7 +1,10 @@
-"""Fits of backlash and of three stiffnesses to noisy logs of an independent integrator."""
+"""Fits of gears to noisy logs of an independent integrator: backlash, stiffnesses, error."""
+
+import re
 
 import numpy as np
 import pytest
+from public_robots import public_robot
 from scipy.integrate import solve_ivp
 
 import flex_robot_sim as frs
@@ -75,3 +78,58 @@ def test_three_stiffnesses_are_found():
     paths = ['hinge.stiffness', 'hinge.stiffness_2', 'hinge.stiffness_3']
     found = identify_parameters(arm, measured(**truth), free=paths).values
     assert [found[path] for path in paths] == pytest.approx(truth['stiffness'], rel=0.02)
+
+
+def arm_of_one_joint(error):
+    """Return a public robot whose first joint alone moves, with a geared motor there."""
+    text = public_robot('z1_description/urdf/z1.urdf').read_text('utf-8')
+    name, *others = frs.load(text).joint_names
+    for other in others:
+        text = re.sub(rf'(<joint[^>]*name="{other}"[^>]*type=)"\w+"', r'\1"fixed"', text)
+    gear = (
+        f'<joint name="{name}" gear_ratio="{RATIO:g}" rotor_inertia="5e-4" stiffness="4000" '
+        f'damping="2" kinematic_error="{error}"/>'
+    )
+    text = text.replace('</robot>', f'<flexibility>{gear}</flexibility></robot>')
+    return frs.with_parameters(
+        frs.load(text, gravity=(0, 0, 0)), {f'{name}.viscous': 1.5, f'{name}.coulomb': 0.0}
+    )
+
+
+RATIO, CYCLES = 20.0, 2.0
+
+
+@pytest.mark.long
+def test_amplitude_and_phase_of_a_kinematic_error_are_found():
+    amplitude, phase = 3e-4, 0.9
+    arm = arm_of_one_joint(f'1e-4 {CYCLES:g} 0')
+    (name,) = arm.joint_names
+    pinocchio = pytest.importorskip('pinocchio')
+    model = pinocchio.buildModelFromXML(arm.description.text)
+    inertia = pinocchio.crba(model, model.createData(), np.zeros(1))[0, 0]
+    wave, rotor = CYCLES * RATIO, 5e-4 * RATIO**2
+
+    def effort(t):
+        return 6.0 * np.sin(2 * np.pi * 0.4 * t) * np.clip((t - 0.3) / 0.2, 0.0, 1.0)
+
+    def slope(t, y):
+        ratio = 1.0 - amplitude * wave * np.cos(wave * y[1] + phase)
+        twist = y[1] - y[0] - amplitude * np.sin(wave * y[1] + phase)
+        torque = 4000.0 * twist + 2.0 * (ratio * y[3] - y[2])
+        return y[2], y[3], torque / inertia, (effort(t) - 1.5 * y[3] - ratio * torque) / rotor
+
+    times = np.arange(0.0, 4.0, 1.0 / RATE)
+    start = [-amplitude * np.sin(phase), 0.0, 0.0, 0.0]  # the gear is relaxed
+    out = solve_ivp(
+        slope, (0.0, times[-1]), start, 'RK45', times, rtol=1e-8, atol=1e-10, max_step=1e-3
+    )
+    link, motor = out.y[:2] + np.random.default_rng(3).normal(0.0, NOISE, (2, times.size))
+    log = make_log(
+        times, {f'position/{name}': link, f'motor/{name}': motor, f'effort/{name}': effort(times)}
+    )
+    paths = [f'{name}.kinematic_error', f'{name}.kinematic_error_phase']
+    found = identify_parameters(arm, log, free=paths)
+    # link minus motor has the noise of both encoders; of a sine, N samples leave sqrt(2 / N)
+    deviation = NOISE * np.sqrt(2.0) * np.sqrt(2.0 / times.size)
+    assert found.values[paths[0]] == pytest.approx(amplitude, abs=4 * deviation)
+    assert found.values[paths[1]] == pytest.approx(phase, abs=4 * deviation / amplitude)

@@ -447,6 +447,9 @@ def test_calls_reach_all_words_of_flexibility(tmp_path):
         builder.add_flex_sensor(f'beam_{k}', 'root', start=0, end=0.1, plane='xy')
         builder.add_imu(f'beam_{k}', f'imu_{k}', accelerometer_range=9, gyroscope_range=9, bits=8)
         builder.add_encoder(f'joint_{k}', resolution=0.1)
+        builder.add_dc_motor(
+            f'joint_{k}', motorconst=1, resistance=1, voltage=9, inductance=0.1, current=5
+        )
     builder.add_rigid('rod', mass=1, inertia=(1, 1, 1)).add_joint(
         'wrist',
         parent='beam_1',

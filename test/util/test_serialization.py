@@ -15,6 +15,7 @@ from random_arms import every_feature, random_robot
 import flex_robot_sim as frs
 from flex_robot_sim import version
 from flex_robot_sim.batch.batch_state import BatchState
+from flex_robot_sim.description.dc_motor import DcMotor
 from flex_robot_sim.description.links import ElasticBeam, Joint, JointFriction, Link
 from flex_robot_sim.description.sensors import Encoder, Imu
 from flex_robot_sim.model.arm_model import ArmArrays
@@ -180,7 +181,16 @@ def test_the_format_changes_with_the_names_in_the_states():
         ArmArrays._fields,
     ]
     names.append(JointFriction._fields)
-    for kind in (frs.ArmModel, frs.RobotDescription, Link, Joint, ElasticBeam, Imu, Encoder):
+    for kind in (
+        frs.ArmModel,
+        frs.RobotDescription,
+        Link,
+        Joint,
+        ElasticBeam,
+        Imu,
+        Encoder,
+        DcMotor,
+    ):
         names.append([item.name for item in fields(kind)])
     found = f'{zlib.crc32(repr([sorted(one) for one in names]).encode()):08x}'
     assert NAMES_OF_STATES[serialization.FORMAT] == found, (
