@@ -54,7 +54,8 @@ class CoreShaper:
 
     def __init__(self, folder, robots=ROBOTS, designs=DESIGNS):
         """Compile the core with the tables of all designs in a folder."""
-        self._program, self._cases, names = Path(folder) / 'core', [], []
+        self._program, self._cases = Path(folder) / 'core', []
+        names: list[str] = []
         for robot in robots:
             joints = frs.load(robot).joint_names
             for design in designs:

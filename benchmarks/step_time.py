@@ -83,7 +83,7 @@ def space_station():
     folder = share_folder() / 'urdf'
     arm = (folder / 'canadarm2.urdf').read_text()
     station = (folder / 'space_station.urdf.xacro').read_text()
-    parts = re.search('<robot[^>]*>(.*)</robot>', arm, re.DOTALL)[1]
+    (parts,) = re.findall('<robot[^>]*>(.*)</robot>', arm, re.DOTALL)
     return station.replace('<xacro:include filename="canadarm2.urdf"/>', parts)
 
 

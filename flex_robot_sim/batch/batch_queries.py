@@ -170,7 +170,8 @@ class BatchQueries:
         frames = [_all_rows(table, len(arms)) for table in _frames(arms, _contact_frame, name)]
         self._query(set_contact_states_of_rows, [rows], [*frames, out])
         force, wrench, point, others = np.split(out, (3, 9, 12), axis=1)
-        return ContactState(force, wrench, point, *others[:, :2].T.copy(), others[:, 2] != 0.0)
+        normal, gap, slides = others.T
+        return ContactState(force, wrench, point, normal.copy(), gap.copy(), slides != 0.0)
 
     def _wrenches(self, function, selected, temporaries):
         """Wrenches (count, 6) that a compiled function finds at the present accelerations."""

@@ -218,7 +218,7 @@ def test_batch_and_snapshots_repeat_every_bit():
         batch.step(4)
         batch.energy()  # queries change no step
         contact = batch.contact('box')
-        touches = touches or contact.normal_force.all()
+        touches = touches or bool(np.all(contact.normal_force))
     assert touches
     for _ in range(5):
         batch.step(40)
@@ -226,7 +226,7 @@ def test_batch_and_snapshots_repeat_every_bit():
             sim.step(40)
             assert_array_equal(batch.q[k], sim.q)
             for field, expected in zip(batch.contact('box'), sim.contact('box')):
-                assert_array_equal(field[k], expected)
+                assert_array_equal(np.asarray(field)[k], expected)
     again = frs.Simulation(arms[0])
     again.restore_state(state)
     again.step(200)

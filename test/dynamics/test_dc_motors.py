@@ -40,7 +40,7 @@ def followed_current(v, h, wanted, motor):
     def is_reached(_, y):
         return y[0] - wanted
 
-    is_reached.terminal = True
+    vars(is_reached)['terminal'] = True  # ends the integration
     u, y, time = (voltage if wanted >= start else -voltage), [start, 0.0, 0.0], 0.0
     for events in (is_reached, None):
         out = solve_ivp(slope(u), (time, h), y, 'DOP853', rtol=1e-11, atol=1e-12, events=events)

@@ -5,6 +5,7 @@ import pytest
 from reference import along
 
 from flex_robot_sim.dynamics.joint_laws.creep import NO_CREEP, creep_force, end_weight
+from flex_robot_sim.dynamics.joint_laws.dc_motor import NO_DC_MOTOR
 from flex_robot_sim.dynamics.joint_laws.motor import motor_force
 from flex_robot_sim.dynamics.joint_laws.stops import stop_force
 from flex_robot_sim.dynamics.joint_laws.sum_of_laws import smooth_force, solve_joint_laws
@@ -87,9 +88,9 @@ def test_joint_laws_are_solved_for_the_unique_rate():
         r, w, c = 10.0 ** rng.uniform(0, 3), rng.normal() * 50.0, rng.integers(0, 2) * 2.0
         laws = (3.0, 0.4, rng.normal(), 2.0, 5.0, np.inf, gap, -1.0, *STOP.values())
         slip = rng.uniform(-0.01, 0.01, 3), rng.uniform(0.0, 1e4, 3), np.full(3, 0.01), 1.0, 1.0
-        f, g = solve_joint_laws(w, r, r, c, v, v0, h, laws, slip, NO_CREEP)
+        f, g = solve_joint_laws(w, r, r, c, v, v0, h, laws, slip, NO_CREEP, NO_DC_MOTOR)
         found = (w + f) / (r - g)  # r v = w + f + g v
-        force, _ = smooth_force(found, v0, h, laws, slip, NO_CREEP)
+        force, _ = smooth_force(found, v0, h, laws, slip, NO_CREEP, NO_DC_MOTOR)
         friction = w + force - r * found
         tolerance = 1e-7 * (abs(w) + abs(force) + c + 1.0)
         assert abs(friction) <= c + tolerance
@@ -107,12 +108,12 @@ def test_a_joint_that_creeps_is_solved_for_the_unique_rate():
         creep = 2.0, 10.0 ** rng.uniform(-8, 1), rng.uniform(0.5, 1.0)
         laws = (3.0, 0.4, rng.normal(), 2.0, 5.0, np.inf, gap, -1.0, *STOP.values())
         slip = np.zeros(0), np.zeros(0), np.zeros(0), 1.0, 1.0
-        f, g = solve_joint_laws(w, r, r, 0.0, v, v0, h, laws, slip, creep)
+        f, g = solve_joint_laws(w, r, r, 0.0, v, v0, h, laws, slip, creep, NO_DC_MOTOR)
         found = (w + f) / (r - g)
         # the residual w + force - r v falls with v and changes its sign here
         small = 1e-6 * abs(found) + 1e-12
         for change in (-small, small):
-            force = smooth_force(found + change, v0, h, laws, slip, creep)[0]
+            force = smooth_force(found + change, v0, h, laws, slip, creep, NO_DC_MOTOR)[0]
             assert (w + force - r * (found + change)) * change <= 0.0
 
 

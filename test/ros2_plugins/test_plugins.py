@@ -282,7 +282,7 @@ def test_servo_moves_as_far_as_commanded_and_stops_without_vibration():
         s = frs.shaping.poles.pole_of(frequency, ratio)
         left = np.abs(np.exp(-s * 0.01 * np.arange(len(steps))) @ steps)
         unshaped = np.abs(np.exp(-s * 0.01 * np.arange(300)) @ (0.01 * values[:300, 0]))
-        assert (left < 1e-9 * max(unshaped, 1e-3)).all()
+        assert (left < 1e-9 * np.maximum(unshaped, 1e-3)).all()
 
 
 def test_servo_stops_at_the_limit_of_a_joint_and_holds_bad_velocities():

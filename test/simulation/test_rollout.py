@@ -263,9 +263,9 @@ ARM = 'two_link'
         },
         "record = 'coordinates' is no quantity. Known: q, v, position, "
         'velocity, motor_position, motor_velocity, effort, applied_effort, mean_effort, '
-        'deflection, curvature, base_pose, base_twist, momentum, centre_of_mass, energy, '
-        'pose:NAME, twist:NAME, twist_rate:NAME, wrench:NAME, contact:NAME, and functions of the '
-        'simulation': {'record': 'coordinates'},
+        'motor_current, motor_heat, electrical_energy, deflection, curvature, base_pose, '
+        'base_twist, momentum, centre_of_mass, energy, pose:NAME, twist:NAME, twist_rate:NAME, '
+        'wrench:NAME, contact:NAME, and functions of the simulation': {'record': 'coordinates'},
         'no link "hand". Known: base, turret, shoulder_motor, upper_arm, '
         'elbow_motor, forearm, payload, tool': {'record': 'pose:hand'},
         'record = "q:elbow": only pose, twist, twist_rate, wrench, contact take a name': {

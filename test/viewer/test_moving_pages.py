@@ -74,8 +74,8 @@ def test_drives_swing_on_a_moved_base_and_a_restart_returns_it_to_its_start(ship
     np.testing.assert_allclose(live.simulation.base_pose, simulation.base_pose, atol=1e-12)
     assert np.abs(live.simulation.base_pose - first).max() > 1e-3
     # the drives take the same way as on a base that stands
-    drives = [one.simulation.motor_position for one in (live, still)]
-    np.testing.assert_allclose(*drives, rtol=0, atol=1e-9)
+    moved, at_rest = (one.simulation.motor_position for one in (live, still))
+    np.testing.assert_allclose(moved, at_rest, rtol=0, atol=1e-9)
     live.reset()
     assert live.simulation.time == 0.0 and live.simulation.reports == []
     np.testing.assert_allclose(live.simulation.base_pose, first, rtol=0, atol=1e-15)
