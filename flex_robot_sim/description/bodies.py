@@ -215,6 +215,14 @@ def _massless_motions(links, joints):
     }
     for joint in reversed(joints):
         moments = moments_beyond[joint.child]
+        if joint.is_base and not _moves_robot(joint, moments):
+            quantity = 'inertia about all axes' if moments.mass > 0.0 else 'mass'
+            yield BodyProblem(
+                joint.line,
+                f'the free base of joint "{joint.name}" carries nothing that has {quantity}',
+                f'Give link "{joint.child}" an <inertial>, or fix the joint',
+                joint.name,
+            )
         if joint.moves and not _moves_something(joint, moments):
             quantity = 'mass' if joint.type.translates else 'inertia about its axis'
             yield BodyProblem(
@@ -255,6 +263,20 @@ def _beam_inertial(beam):
     across = beam.slender_inertia(mass) * np.array([0, 1, 1])
     moments = beam.section_inertia * beam.length + across
     return Inertial(mass, beam.end * middle, beam.axes @ np.diag(moments) @ beam.axes.T)
+
+
+def _moves_robot(joint, moments):
+    """Whether all motions of a free base move a mass."""
+    if not moments.mass > 0.0:
+        return False
+    second = moments.second - np.outer(moments.first, moments.first) / moments.mass
+    inertia = np.trace(second) * np.eye(3) - second
+    least = (
+        np.linalg.eigvalsh(inertia)[0]
+        if joint.kind == 'floating'
+        else joint.axis @ inertia @ joint.axis
+    )
+    return least > MIN_MOMENT_RATIO * np.trace(second)
 
 
 def _moves_something(joint, moments):

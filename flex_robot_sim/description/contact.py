@@ -98,6 +98,13 @@ def read_contacts(
                 'points, each counted with each surface that it may touch',
                 'Give the links fewer shapes in <collision>, or leave out obstacles',
             )
+    if world and all(one.against != WORLD for one in contacts.values()):
+        element = [*children['ground'], *children['obstacle']][0]
+        document.warn(
+            document.line(element),
+            f'no link touches the <{element.tag}>, because no <contact> has with="{WORLD}"',
+            f'Add <contact name="tool" link="LINK" with="{WORLD}"/>, or remove it',
+        )
     return [*contacts.values()], world
 
 
@@ -207,20 +214,21 @@ def _shapes_of(document, element, contact, name):
 
 def _read_shape(document, element, name, owner):
     """ContactShape of an element with an <origin> and a <geometry>."""
+    what = f'the <collision> of {owner}' if element.tag == 'collision' else owner
     children = read_children(document, element, ('origin', 'geometry'), ('material', 'verbose'))
     geometry = only(document, children, 'geometry')
     shapes = [] if geometry is None else [*geometry.iterchildren('*')]
     if len(shapes) != 1 or shapes[0].tag not in (*SHAPES, 'mesh'):
         raise document.error(
             element,
-            f'the <{element.tag}> of {owner} has no shape',
+            f'{what} has no shape',
             'Give it a <geometry> with a sphere, capsule, box or cylinder',
         )
     (shape,) = shapes
     if shape.tag == 'mesh':
         raise document.error(
             shape,
-            f'the <{element.tag}> of {owner} is a mesh, which has no contact',
+            f'{what} is a mesh, which has no contact',
             'Replace it by spheres, capsules, boxes or cylinders',
         )
     values = read_attributes(document, shape, URDF[shape.tag])

@@ -8,6 +8,7 @@ from flex_robot_sim.description.document import Document, XmlElement
 from flex_robot_sim.description.links import Joint
 
 SCREW = 'screw'
+MAX_PLAUSIBLE_PITCH = 1.0  # [m per turn]
 
 
 def screw_pitch(
@@ -34,5 +35,11 @@ def screw_pitch(
             element,
             f'screw joint "{joint.name}" has no pitch',
             'Give pitch [m], the travel along its axis per turn, or remove the type',
+        )
+    if abs(pitch) > MAX_PLAUSIBLE_PITCH:
+        document.warn(
+            document.line(element),
+            f'screw joint "{joint.name}" travels {abs(pitch):g} m per turn',
+            'Give pitch in m per turn, not in mm',
         )
     return float(pitch)

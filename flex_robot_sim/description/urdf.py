@@ -209,6 +209,12 @@ def _read_joint(document, element):
     if kind in FREE_COMPONENTS:
         refuse_parts_of_base(document, element, name, kind, parts)
         parts['limit'] = None
+        if kind == 'planar' and parts['axis'] is None:
+            document.warn(
+                document.line(element),
+                f'planar joint "{name}" has no <axis>, so that x is the normal of its plane',
+                'Give <axis xyz="0 0 1"/> for the plane of x and y, or <axis xyz="1 0 0"/>',
+            )
     rotation, position = _pose(parts['origin'])
     axis = parts['axis'] or {'xyz': (1.0, 0.0, 0.0)}
     return Joint(

@@ -92,11 +92,10 @@ def only(
     """Return the only element `tag` of `children`, or None; two of them are an error."""
     if len(children[tag]) > 1:
         first, second = children[tag][:2]
-        raise document.error(
-            second,
-            f'a second <{tag}>, after the one in line {document.line(first)}',
-            'Keep one of them',
-        )
+        line = document.line(first)
+        same = line == document.line(second)
+        place = 'in the same line' if same else f'after the one in line {line}'
+        raise document.error(second, f'a second <{tag}>, {place}', 'Keep one of them')
     return children[tag][0] if children[tag] else None
 
 

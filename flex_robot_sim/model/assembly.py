@@ -423,6 +423,13 @@ class _Assembly:
     def _base_rows(self, first):
         """Index and component of the twist of each coordinate of a free base, (b, 2)."""
         joint = self.description.free_joint
+        if joint is not None and not any(
+            link.beam or link.inertial for link in self.description.links
+        ):
+            raise SettingError(
+                f'the free base of {self.description.source} carries no mass, so that the robot '
+                'can be drawn, but not simulated'
+            )
         components = () if joint is None else FREE_COMPONENTS[joint.kind]
         return np.array(
             [(first + k, component) for k, component in enumerate(components)], int

@@ -30,6 +30,11 @@ OBSTACLE = '<obstacle name="{}"><geometry><box size="1 1 1"/></geometry></obstac
             'spheres, capsules, boxes or cylinders.',
         ),
         (
+            slider(world=OBSTACLE.format('crate').replace('box size="1 1 1"', 'mesh')),
+            'obstacle "crate" is a mesh, which has no contact. Replace it by spheres, capsules, '
+            'boxes or cylinders.',
+        ),
+        (
             slider().replace('<sphere radius="0.1"/>', '<cylinder radius="0.1" length="0.1"/>'),
             'the cylinder of link "ball" is shorter than its diameter, so that it is no capsule. '
             'Replace it by a sphere or a box.',
@@ -47,7 +52,7 @@ OBSTACLE = '<obstacle name="{}"><geometry><box size="1 1 1"/></geometry></obstac
         ),
         (
             slider(world='<ground/><ground/>'),
-            'a second <ground>, after the one in line 4. Keep one of them.',
+            'a second <ground>, in the same line. Keep one of them.',
         ),
         (
             slider(world=OBSTACLE.format('a') * 2),
@@ -111,3 +116,13 @@ def test_arm_from_code_has_the_contacts_of_its_urdf():
     ):
         with pytest.raises(SettingError, match=re.escape(message)):
             mistake()
+
+
+def test_a_ground_that_nothing_touches_is_a_warning():
+    text = re.sub('<contact [^>]*/>', '', slider())
+    (line,) = frs.read_description(text).warnings
+    assert line.endswith(
+        'no link touches the <ground>, because no <contact> has with="world". Add <contact '
+        'name="tool" link="LINK" with="world"/>, or remove it.'
+    )
+    assert not frs.read_description(slider()).warnings

@@ -213,3 +213,11 @@ def test_pitch_belongs_to_screws():
         builder.add_joint('lead', type='screw', **words)
     with pytest.raises(frs.SettingError, match='leave it out'):
         builder.add_joint('lead', pitch=0.1, **words)
+
+
+def test_a_pitch_in_millimetres_is_a_warning():
+    text = robot(link(), joint(), flexibility(SCREW.replace('0.05', '5')))
+    (line,) = frs.read_description(text).warnings
+    assert line == (
+        '<text>:5: screw joint "hinge" travels 5 m per turn. Give pitch in m per turn, not in mm.'
+    )
