@@ -12,6 +12,7 @@ from chromium import browsers, one_chromium  # noqa: F401
 from contact_arms import slider
 from node_processes import Process
 from project_files import ROOT
+from reduced_bar import write_bar
 
 import flex_robot_sim as frs
 from flex_robot_sim.util.exceptions import UsageError
@@ -282,3 +283,19 @@ def test_a_contact_force_is_an_arrow_and_a_ship_moves_over_the_floor(
     # its lines differ
     assert moved[:-40].mean() > 0.01 and moved[-40:].mean() < 0.005
     assert process.count('Traceback') == 0
+
+
+@pytest.mark.long
+def test_the_surface_of_a_reduced_link_has_the_colours_of_its_strain(view, browsers, tmp_path):  # noqa: F811
+    _, address = view(str(write_bar(tmp_path)), '--gravity', '0,0,0')
+    browser = browsers(address)
+    browser.wait_for(lambda: 'at rest under its weight' in browser.text, 'the pose')
+
+    def coloured():
+        return (scene(browser) @ [1.0, 0.0, -1.0] > 0.3).sum()  # orange and dark red
+
+    browser.wait_for(lambda: is_foreground(scene(browser)).mean() > 0.005, 'the bar')
+    assert coloured() == 0
+    browser.type('mode', 1)  # its tip moves by 7 % of the reach, full colour is at 10 %
+    browser.wait_for(lambda: 'Hz, damping' in browser.text, 'the mode')
+    browser.wait_for(lambda: coloured() > 50, 'the colours')
