@@ -29,7 +29,14 @@ CHAPTERS = {
         'identification',
         'sweep',
     ),
-    'Vibration control': ('control', 'tune', 'control_feedback', 'control_planning'),
+    'Vibration control': (
+        'control',
+        'moveit_ur',
+        'vibrating_printed_arm',
+        'tune',
+        'control_feedback',
+        'control_planning',
+    ),
     'Reference': (
         'description',
         'elastic_links',

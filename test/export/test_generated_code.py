@@ -70,7 +70,7 @@ def test_random_moves_keep_the_limits_and_end_exactly(name, request):
     moves = samples = 0
     for seed in range(500 if is_long else 1):
         rng = np.random.default_rng(seed)
-        goals = rng.uniform(-1.3, 1.3, (1001, len(case.joints)))
+        goals = rng.uniform(0.1, 1.0) * rng.uniform(-1.3, 1.3, (1001, len(case.joints)))
         # as fast as the limits permit: each move takes 1.875 times its mean velocity
         rates = np.ones(len(case.joints)) if limits is None else limits
         distance = np.abs(np.diff(goals, axis=0) / rates).max(axis=1)

@@ -22,6 +22,9 @@ ELSEWHERE = {
 ELSEWHERE |= {
     f'docs/{name}.md': 'test_task_pages.py' for name in ('flexible_urdf', 'simulate_my_arm')
 }
+ELSEWHERE |= {
+    f'docs/{name}.md': 'test_vibration_pages.py' for name in ('moveit_ur', 'vibrating_printed_arm')
+}
 ELSEWHERE['docs/programs.md'] = 'test_examples.py'
 
 
