@@ -67,11 +67,12 @@ def sources():
 
 
 @functools.cache
-def program(language, sanitized=False):
-    """Build golden.c or golden.cpp, and return the path of the program."""
+def program(language, sanitized=False, source=''):
+    """Build golden.c, golden.cpp or another source, and return the path of the program."""
     folder = sources()
     compiler = ['g++', '-std=c++17'] if language == 'cpp' else ['gcc', '-std=c99']
-    path = folder / f'golden-{language}{"-sanitized" * sanitized}'
+    source = source or f'golden.{language}'
+    path = folder / f'{source}{"-sanitized" * sanitized}.program'
     subprocess.run(
         [
             *compiler,
@@ -79,7 +80,7 @@ def program(language, sanitized=False):
             *WARNINGS,
             f'-I{folder}',
             f'-I{ROOT / "cpp/flex_shaper/include"}',
-            str(HERE / f'golden.{language}'),
+            str(HERE / source),
             '-o',
             str(path),
             '-lm',
