@@ -309,7 +309,9 @@ def midpoint_step(arm, loads, settings, state, step, watch, work):
         if has_loops:
             is_closed = close_step(arm, q, qd, substep, work, new_q, new_qd, qdd)
             if is_prescribed:
-                add_prescribed_reactions(arm, work, guess, new_qd)
+                add_prescribed_reactions(
+                    arm, work.constraint_jacobian, work.constraint_force, 1.0, work, guess, new_qd
+                )
         if has_contacts and is_prescribed:
             set_contact_efforts(arm, work, guess)
             subtract_from_drives(arm, work, guess, new_qd)
@@ -320,9 +322,21 @@ def midpoint_step(arm, loads, settings, state, step, watch, work):
         integrate(q, mid_qd, substep, new_q)
         store_joint_forces(arm, mid_qd, work)
         work_before, dissipated_before = flow[0], flow[1]
+        mean = qdd  # acceleration of the step, with the impulses at its end
+        if has_loops:
+            is_closed &= close_rates(arm, new_qd, work)
+            if is_prescribed:
+                impulse, end_jacobian = work.constraint_impulse, work.constraint_end_jacobian
+                add_prescribed_reactions(
+                    arm, end_jacobian, impulse, 1.0 / substep, work, guess, work.cg_vectors[0]
+                )
+            if is_moved:
+                mean = work.cg_vectors[0]
+                for k in range(q.size):
+                    mean[k] = (new_qd[k] - qd[k]) / substep
         if is_moved:
             move_base(0.5, substep, work)
-            flow[0] += substep * base_power(arm, mid_q, mid_qd, qdd, work, guess)
+            flow[0] += substep * base_power(arm, mid_q, mid_qd, mean, work, guess)
             move_base(1.0, substep, work)
         add_powers(arm, mid_q, mid_qd, qdd, effort, substep, substep, work, flow)
         if has_memory:
@@ -335,7 +349,6 @@ def midpoint_step(arm, loads, settings, state, step, watch, work):
             is_tied = has_contacts and is_near_world(arm, work)
         if has_loops:
             flow[1] += compliance_loss(arm, substep, work)
-            is_closed &= close_rates(arm, new_qd, work)
         if has_loops and not is_moved:
             set_end_twists(arm, new_q, new_qd, work)
             set_energies_of_motion(arm, new_q, new_qd, work, work.energy)

@@ -112,7 +112,11 @@ def compile_jobs() -> list[tuple[Callable, Callable, tuple[Any, ...]]]:
         (compile_part, prepare_contacts, (arm, q, h, work, q)),
         (compile_part, add_powers, (arm, q, q, q, effort, h, h, work, flow)),
         (compile_part, store_joint_forces, (arm, q, work)),
-        (compile_part, add_prescribed_reactions, (arm, work, q, q)),
+        (
+            compile_part,
+            add_prescribed_reactions,
+            (arm, work.constraint_jacobian, work.constraint_force, h, work, q, q),
+        ),
         (compile_part, close_rates, (arm, q, work)),
         (compile_part, close_step, (arm, q, q, h, work, q, q, q)),
         (compile_part, close_middle, (arm, q, h, work, q, q)),

@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 import pytest
+from closed_loops import closed_robot
 from compare import GRAVITY, arm_of
 from moved_bases import Roll, on_a_joint, ship, write_ship
 from project_files import ROOT
@@ -77,6 +78,25 @@ def test_the_energy_balance_of_a_ship_closes_with_the_step():
         errors.append(energy.balance)
         assert abs(energy.work) > 1.0
         assert abs(energy.balance) < 1e-3 * energy.kinetic
+    assert abs(errors[1]) < 0.3 * abs(errors[0])
+
+
+@pytest.mark.parametrize('drive', ['free', 'prescribed', 'prescribed, base at rest'])
+def test_the_energy_balance_of_a_loop_closes_with_the_square_of_the_step(drive):
+    loop = closed_robot(2, 'spherical', damping=False, gears=False)
+    arm = frs.load('four_bar' if 'rest' in drive else loop)
+    motion = SampledBaseMotion(*samples_of(lambda t: ship(3.0 * t), np.linspace(0.0, 1.0, 201)))
+    times, errors = np.linspace(0.0, 1.0, 201), []
+    for h in (2e-3, 1e-3):
+        sim = frs.Simulation(arm, frs.SimulationSettings(time_step=h, iterations=12))
+        if 'rest' not in drive:
+            sim.move_base((motion.times, motion.poses))
+        if drive != 'free':
+            sim.prescribe(arm.joint_names[0], (times, 2.5 * times**2))
+        sim.advance_to(0.1)
+        energy = sim.energy()
+        errors.append(energy.balance)
+        assert abs(energy.work) > 1e-2 and abs(energy.balance) < 1e-5 * energy.kinetic
     assert abs(errors[1]) < 0.3 * abs(errors[0])
 
 

@@ -62,18 +62,18 @@ def close_loops(arm, q, qd, work):
 
 
 @compiled
-def add_prescribed_reactions(arm, work, force, response):
+def add_prescribed_reactions(arm, W, force, factor, work, total, response):
     """
     Add what the constraint forces take to the efforts of prescribed drives.
 
-    :param work: Workspace with Jacobian, forces and factors of the step.
-    :param force, response: temporaries, (n,).
+    :param W: Jacobian of the rows, (c, n); force: on the rows, (c,), counted with the factor.
+    :param work: Workspace with the factors of the step; total, response: temporaries, (n,).
     """
-    for k in range(force.size):
-        force[k] = 0.0
-        for r in range(arm.constraint_kind.size):
-            force[k] += work.constraint_force[r] * work.constraint_jacobian[r, k]
-    subtract_from_drives(arm, work, force, response)
+    for k in range(total.size):
+        total[k] = 0.0
+        for r in range(force.size):
+            total[k] += factor * force[r] * W[r, k]
+    subtract_from_drives(arm, work, total, response)
 
 
 @compiled
