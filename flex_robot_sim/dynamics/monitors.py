@@ -14,11 +14,13 @@ from numpy import sqrt
 
 from flex_robot_sim.dynamics.constraints.singular_poses import monitored_joints
 from flex_robot_sim.dynamics.mass_matrix import mass_matrix
+from flex_robot_sim.dynamics.sliding_body import free_length
 from flex_robot_sim.dynamics.stability import spring_matrices
 from flex_robot_sim.jit.array_table import pass_by_pointer
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.model.arm_model import ArmArrays, ArmModel
-from flex_robot_sim.model.body_kinds import ELASTIC, bending_slices, has_spatial_bodies
+from flex_robot_sim.model.body_kinds import ELASTIC, SLIDING, bending_slices, has_spatial_bodies
+from flex_robot_sim.model.slide_columns import LENGTH
 from flex_robot_sim.util.eigenproblem import eigvalsh
 from flex_robot_sim.util.settings import SimulationSettings
 
@@ -164,8 +166,10 @@ def note_validity(arm, q, step, watch, work):
     :param work: Workspace, whose twists are those of this step.
     """
     for k in range(watch.body.size):
-        i, s = watch.body[k], watch.tip[k]
+        i, s, share = watch.body[k], watch.tip[k], 1.0
         first, ny, nz = arm.first[i], arm.count[i, 0], arm.count[i, 1]
+        if arm.kind[i] == SLIDING:  # both limits are in proportion to the free length
+            share = free_length(arm, i, q) / arm.slide_data[i, LENGTH]
         if watch.bent[k] < 0:
             v = w = 0.0
             for m in range(ny):
@@ -175,10 +179,11 @@ def note_validity(arm, q, step, watch, work):
             if arm.kind[i] == ELASTIC:
                 v, w = tip_distance(arm, i, s, q), 0.0
             if watch.loaded[k] < 0 and (
-                abs(v) > watch.lateral[k, 0] or abs(w) > watch.lateral[k, 1]
+                abs(v) > share * watch.lateral[k, 0] or abs(w) > share * watch.lateral[k, 1]
             ):
                 watch.loaded[k] = step
-            if v * v + w * w > watch.bend[k] * watch.bend[k]:
+            bend = share * watch.bend[k]
+            if v * v + w * w > bend * bend:
                 watch.bent[k] = step
         if watch.turned[k] < 0:
             x, y, z = work.V[i, 0], work.V[i, 1], work.V[i, 2]
@@ -286,12 +291,14 @@ def report_lines(
             segment = f', segment {number + 1},' if len(bodies) > 1 else ''
             if watch.bent[row] >= 0 and (row, 'bent') not in reported:
                 reported.add((row, 'bent'))
-                is_reduced = arm.description.beam(link).reduced is not None
+                beam = arm.description.beam(link)
+                remedy = 'Divide it into links' if beam.reduced else 'Give it more segments'
                 yield (
                     f'link "{link}"{segment} bends by more than '
-                    f'{100 * settings.deflection_limit:g} % of its length at '
+                    f'{100 * settings.deflection_limit:g} % of its '
+                    f'{"free " if beam.guide else ""}length at '
                     f'{time_of(watch.bent[row]):.4g} s. '
-                    f'{"Divide it into links" if is_reduced else "Give it more segments"}'
+                    f'{"Load it less, or extend it less" if beam.guide else remedy}'
                 )
             if watch.turned[row] >= 0 and (link, 'turned') not in reported:
                 reported.add((link, 'turned'))
@@ -302,9 +309,11 @@ def report_lines(
                 )
             if watch.loaded[row] >= 0 and (row, 'loaded') not in reported:
                 reported.add((row, 'loaded'))
+                slides = bool(arm.description.beam(link).guide)
+                remedy = 'Load it less' if slides else 'Give it twist_coupling="on"'
                 yield (
                     f'link "{link}" carries more than {LATERAL_SHARE:g} of its lateral buckling '
                     f'load at {time_of(watch.loaded[row]):.4g} s, and its bending is not coupled '
-                    'with twist. Give it twist_coupling="on"'
+                    f'with twist. {remedy}'
                 )
             row += 1
