@@ -13,7 +13,7 @@ from benchmarks.timing import in_turns
 START = np.array([-0.35, 1.0])  # [rad]
 SERVO = {'stiffness': 2000.0, 'damping': 50.0}  # [N m/rad], [N m s/rad]
 DEPTH = 1e-3  # of the unloaded tool below the floor                                        [m]
-SETTLE_S = 0.5
+SETTLE_S = 5.0
 BALL, ENDS = frs.Sphere(0.02), frs.Capsule(0.02, 0.1)
 # shape of the tool, and how many contacts have its points; None: far from the floor
 CASES = {

@@ -13,6 +13,7 @@ PARTS = (
     'step_time',
     'derivatives_time',
     'elastic_time',
+    'contact_time',
     'batch_time',
     'batch_mujoco',
     'sweep_time',

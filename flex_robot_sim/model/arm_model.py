@@ -250,12 +250,14 @@ class Workspace(NamedTuple):
     contact_start_gap_rate: np.ndarray  # (g,)                                           [m/s]
     contact_is_near: np.ndarray  # (g,)   whether the step considers the point
     contact_force: Vectors3  # (g, 3)    mean of a step along the axes of the point        [N]
+    contact_added_force: Vectors3  # (g, 3)  those that the accelerations contain           [N]
     contact_axes: Matrices3  # (g, 3, 3)  normal and two tangents as rows, in the base frame
     contact_at: Vectors3  # (g, 3)       where the point touches, in the base frame        [m]
     contact_jacobian: np.ndarray  # (3 g, n)  rates along the axes by coordinate
     contact_response: np.ndarray  # (3 g, n)  accelerations by force
     contact_matrix: np.ndarray  # (3 g, 3 g)  their product, times half the step
     contact_rate: np.ndarray  # (3 g,)    mean rates in a step                           [m/s]
+    contact_last_rate: np.ndarray  # (3 g,)  mean rates before a round                     [m/s]
     contact_start_rate: np.ndarray  # (3 g,)  rates at its start                         [m/s]
     slide_B: np.ndarray  # (6, n)     as B, E and b of a body, for the inverse dynamics
     slide_E: np.ndarray  # (n, n)
@@ -614,12 +616,14 @@ def _shapes(i, n, s, j, total, shared, elements, c, w, g):
         'contact_start_gap_rate': (g,),
         'contact_is_near': (g,),
         'contact_force': (g, 3),
+        'contact_added_force': (g, 3),
         'contact_axes': (g, 3, 3),
         'contact_at': (g, 3),
         'contact_jacobian': (3 * g, total),
         'contact_response': (3 * g, total),
         'contact_matrix': (3 * g, 3 * g),
         'contact_rate': (3 * g,),
+        'contact_last_rate': (3 * g,),
         'contact_start_rate': (3 * g,),
         'slide_B': (6, n),
         'slide_E': (n, n),

@@ -1,6 +1,7 @@
 """Random drops of many arms onto the ground, obstacles and their own links: energy never rises."""
 
 from typing import NamedTuple
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from contact_arms import (
     slider,
     tumbling_box,
 )
+from public_robots import public_robot
 
 import flex_robot_sim as frs
 
@@ -26,7 +28,7 @@ class Drop(NamedTuple):
     """A robot, and the range of its starts."""
 
     robot: object  # function of the attributes of its contacts
-    low: tuple  # of the joints or of the position of a free base [rad, m]
+    low: tuple | None  # of the joints or of the position of a free base [rad, m]
     high: tuple
     rates: tuple  # standard deviations, of the joints or of the twist of a free base
     gravity: tuple = GRAVITY
@@ -45,6 +47,32 @@ DROPS = {
 }
 
 
+# of their wheel, each with a link that collides as boxes or a cylinder, and more words
+PUBLIC = {
+    'UR10': ('ur_description/urdf/ur10_robot.urdf', 'ee_link', ''),
+    'Z1': ('z1_description/urdf/z1.urdf', 'link06', ''),
+    'Panda': (
+        'panda_description/urdf/panda.urdf',
+        'panda_leftfinger',
+        '<joint name="panda_finger_joint2" mimic="held"/>',
+    ),
+}
+
+
+def public_arm(name, law):
+    """Return the text of a public robot with flexible joints above the ground."""
+    path, link, words = PUBLIC[name]
+    text = public_robot(path).read_text('utf-8')
+    for joint in ElementTree.fromstring(text).iter('joint'):
+        if joint.get('type') in ('revolute', 'continuous'):
+            words += (
+                f'<joint name="{joint.get("name")}" stiffness="5000" damping="2" '
+                'rotor_inertia="1e-4" gear_ratio="50"/>'
+            )
+    words += f'<contact name="tool" link="{link}" {law}/><ground height="-0.1"/>'
+    return text.replace('</robot>', f'<flexibility>{words}</flexibility></robot>')
+
+
 def random_law(rng):
     """Attributes of a contact: any of them may be absent."""
     values = {
@@ -57,8 +85,12 @@ def random_law(rng):
 
 def random_start(drop, arm, rng, size):
     """Arguments of `Batch.set_state` for `size` members."""
-    place = rng.uniform(drop.low, drop.high, (size, len(drop.low)))
-    rates = rng.normal(size=(size, len(drop.rates))) * drop.rates
+    low, high, deviations = drop.low, drop.high, drop.rates
+    if low is None:  # anywhere within the limits of the joints
+        low, high = (np.clip(one, -2.0, 2.0) for one in (arm.arrays.lower, arm.arrays.upper))
+        deviations = np.ones(len(arm.joint_names))
+    place = rng.uniform(low, high, (size, len(low)))
+    rates = rng.normal(size=(size, len(deviations))) * deviations
     if not arm.has_free_base:
         return {'q': place, 'v': rates}
     turn = rng.normal(size=(size, 4))
@@ -98,6 +130,12 @@ def energies(batch):
 @pytest.mark.parametrize('name', DROPS)
 def test_energy_never_rises(name):
     assert largest_rise(DROPS[name], np.random.default_rng(1), 3) < ROUNDING
+
+
+@pytest.mark.parametrize('name', PUBLIC)
+def test_energy_never_rises_in_drops_of_a_public_arm(name):
+    drop = Drop(lambda law: public_arm(name, law), None, None, None)
+    assert largest_rise(drop, np.random.default_rng(3), 2) < ROUNDING
 
 
 @pytest.mark.long

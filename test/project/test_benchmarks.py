@@ -134,6 +134,16 @@ def test_elastic_time(benchmark, monkeypatch):
     lines_of(module, found)
 
 
+def test_contact_time(benchmark, monkeypatch):
+    module = benchmark('contact_time')
+    monkeypatch.setattr(module, 'CALLS', 50)
+    found = module.measure(quick=True)
+    first, far, one, four = (row['ratio'] for row in found['contact'].values())
+    # the upper bounds are lax, for busy machines
+    assert first == 1.0 and far < 2.0 and 1.0 < one < 8.0 and four < 40.0
+    lines_of(module, found)
+
+
 def test_held_robots(benchmark):
     module = benchmark('held_robots')
     found = module.measure(quick=True)

@@ -54,20 +54,30 @@ def normal_force(rate, response, start_rate, h, depth, k, d):
 
 
 @compiled
+def invertible(c, x, y, z):
+    """
+    Response [[x, y], [y, z]] of a point, with a little more, to invert it; see `friction_force`.
+
+    If `a` is the rate less this response times the last force, the addition has no effect on the
+    solution of the rounds.
+    """
+    least = MIN_RESPONSE * (x + z)
+    if least <= 0.0:  # prescribed motion
+        least = REST_RATE / c if c > 0.0 else 1.0
+    return x + least, y, z + least
+
+
+@compiled
 def friction_force(c, a, G, s):
     """
     Friction of a point along its two tangents (T116).
 
     :param c: largest friction [N]; a: mean rate without it, two numbers [m/s].
-    :param G: response: three numbers of the matrix [[1, 2], [2, 3]].
+    :param G: response, invertible: three numbers of the matrix [[1, 2], [2, 3]].
     :param s: half the rate at the start, two numbers.
     """
     if c <= 0.0:
         return 0.0, 0.0
-    least = MIN_RESPONSE * (G[0] + G[2])
-    if least <= 0.0:  # prescribed motion
-        least = REST_RATE / c
-    G = G[0] + least, G[1], G[2] + least
     p = friction_about(c, (a[0] - s[0], a[1] - s[1]), G)
     if p[0] * s[0] + p[1] * s[1] <= 0.0:
         return p

@@ -13,7 +13,7 @@ step corrects it (T44). Only points that may touch within the step take part.
 """
 
 from flex_robot_sim.dynamics.contact.gaps import set_contact_jacobian
-from flex_robot_sim.dynamics.contact.laws import friction_force, normal_force
+from flex_robot_sim.dynamics.contact.laws import friction_force, invertible, normal_force
 from flex_robot_sim.dynamics.factor_reuse import solve_with_factors
 from flex_robot_sim.dynamics.joint_laws.stops import stop_force
 from flex_robot_sim.dynamics.kinematics import set_base_poses
@@ -22,7 +22,7 @@ from flex_robot_sim.model.stops import STOP_DEPTH
 from flex_robot_sim.spatial.screws import set_copy
 
 MAX_ROUNDS = 200
-TOLERANCE = 1e-13  # of a change of the forces in a round, over the largest force
+TOLERANCE = 1e-13  # of a change of the rates in a round, over the largest one
 RATE_MARGIN = 2.0  # a point may approach faster than at the start of the step
 ACCELERATION_MARGIN = 20.0  # of points that are near [m/s2]
 
@@ -99,7 +99,7 @@ def prepare_contacts(arm, qd, h, work, qdd):
                         total += W[r, k] * X[s, k]
                     D[r, s] = 0.5 * h * total
         for r in range(3):
-            force = work.contact_force[a, r]
+            force = work.contact_added_force[a, r] = work.contact_force[a, r]
             for k in range(qd.size):
                 qdd[k] += force * X[3 * a + r, k]
 
@@ -112,13 +112,13 @@ def solve_contacts(arm, qd, h, work, qdd):
     :param qd: rates at the start of the step h [s], (n,).
     :param qdd: accelerations with the present forces, (n,); changed, as are the forces.
     """
-    W, X, D, u, force = (
+    W, X, D, force = (
         work.contact_jacobian,
         work.contact_response,
         work.contact_matrix,
-        work.contact_rate,
         work.contact_force,
     )
+    u, last_rate = work.contact_rate, work.contact_last_rate
     for g in range(arm.contact_kind.size):
         if work.contact_is_near[g] != 0.0:
             for r in range(3 * g, 3 * g + 3):
@@ -126,14 +126,13 @@ def solve_contacts(arm, qd, h, work, qdd):
                 for k in range(qd.size):
                     u[r] += W[r, k] * (qd[k] + 0.5 * h * qdd[k])
     for _ in range(MAX_ROUNDS):
-        largest = change = 0.0
+        set_copy(u, last_rate)
         for g in range(arm.contact_kind.size):
             if work.contact_is_near[g] == 0.0:
                 continue
             n, p = 3 * g, force[g]
-            rate = u[n] - D[n, n] * p[0]
             new = normal_force(
-                -rate,
+                D[n, n] * p[0] - u[n],
                 D[n, n],
                 -work.contact_start_rate[n],
                 h,
@@ -141,33 +140,39 @@ def solve_contacts(arm, qd, h, work, qdd):
                 arm.contact_stiffness[g],
                 arm.contact_damping[g],
             )
-            change = max(change, abs(new - p[0]))
-            add_force(arm, n, new - p[0], work, X, D, u, qdd)
-            p[0] = new
-            G = D[n + 1, n + 1], D[n + 1, n + 2], D[n + 2, n + 2]
-            a = (u[n + 1] - G[0] * p[1] - G[1] * p[2], u[n + 2] - G[1] * p[1] - G[2] * p[2])
+            by_normal = new - p[0]
+            limit = arm.contact_friction[g] * new
+            G = invertible(limit, D[n + 1, n + 1], D[n + 1, n + 2], D[n + 2, n + 2])
+            a = (
+                u[n + 1] + D[n + 1, n] * by_normal - G[0] * p[1] - G[1] * p[2],
+                u[n + 2] + D[n + 2, n] * by_normal - G[1] * p[1] - G[2] * p[2],
+            )
             s = 0.5 * work.contact_start_rate[n + 1], 0.5 * work.contact_start_rate[n + 2]
-            x, y = friction_force(arm.contact_friction[g] * new, a, G, s)
-            change = max(change, abs(x - p[1]), abs(y - p[2]))
-            add_force(arm, n + 1, x - p[1], work, X, D, u, qdd)
-            add_force(arm, n + 2, y - p[2], work, X, D, u, qdd)
-            p[1], p[2] = x, y
-            largest = max(largest, abs(new), abs(x), abs(y))
+            x, y = friction_force(limit, a, G, s)
+            by_x, by_y = x - p[1], y - p[2]
+            p[0], p[1], p[2] = new, x, y
+            if by_normal == by_x == by_y == 0.0:
+                continue
+            for b in range(arm.contact_kind.size):
+                if work.contact_is_near[b] != 0.0:
+                    for r in range(3 * b, 3 * b + 3):
+                        u[r] += D[r, n] * by_normal + D[r, n + 1] * by_x + D[r, n + 2] * by_y
+        # redundant points may still exchange forces, which change no rate
+        change = largest = 0.0
+        for g in range(arm.contact_kind.size):
+            if work.contact_is_near[g] != 0.0:
+                largest = max(largest, D[3 * g, 3 * g] * force[g, 0])
+                for r in range(3 * g, 3 * g + 3):
+                    change = max(change, abs(u[r] - last_rate[r]))
+                    largest = max(largest, abs(u[r]))
         if change <= TOLERANCE * largest:
             break
-
-
-@compiled(inline=True)
-def add_force(arm, r, force, work, X, D, u, qdd):
-    """Add the effect of a force along row r on the rates u of near points and on qdd (n,)."""
-    if force == 0.0:
-        return
     for g in range(arm.contact_kind.size):
         if work.contact_is_near[g] != 0.0:
-            for s in range(3 * g, 3 * g + 3):
-                u[s] += D[s, r] * force
-    for k in range(qdd.size):
-        qdd[k] += force * X[r, k]
+            for r in range(3):
+                added = force[g, r] - work.contact_added_force[g, r]
+                for k in range(qdd.size):
+                    qdd[k] += added * X[3 * g + r, k]
 
 
 @compiled
