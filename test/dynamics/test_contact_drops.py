@@ -47,30 +47,27 @@ DROPS = {
 }
 
 
-# of their wheel, each with a link that collides as boxes or a cylinder, and more words
+# of their wheel, each with a link that collides as boxes or cylinders
 PUBLIC = {
-    'UR10': ('ur_description/urdf/ur10_robot.urdf', 'ee_link', ''),
-    'Z1': ('z1_description/urdf/z1.urdf', 'link06', ''),
-    'Panda': (
-        'panda_description/urdf/panda.urdf',
-        'panda_leftfinger',
-        '<joint name="panda_finger_joint2" mimic="held"/>',
-    ),
+    'UR10': ('ur_description/urdf/ur10_robot.urdf', 'ee_link'),
+    'Z1': ('z1_description/urdf/z1.urdf', 'link04'),
+    'Panda': ('panda_description/urdf/panda.urdf', 'panda_leftfinger'),
 }
 
 
 def public_arm(name, law):
     """Return the text of a public robot with flexible joints above the ground."""
-    path, link, words = PUBLIC[name]
+    path, link = PUBLIC[name]
     text = public_robot(path).read_text('utf-8')
-    for joint in ElementTree.fromstring(text).iter('joint'):
-        if joint.get('type') in ('revolute', 'continuous'):
-            words += (
-                f'<joint name="{joint.get("name")}" stiffness="5000" damping="2" '
-                'rotor_inertia="1e-4" gear_ratio="50"/>'
-            )
-    words += f'<contact name="tool" link="{link}" {law}/><ground height="-0.1"/>'
-    return text.replace('</robot>', f'<flexibility>{words}</flexibility></robot>')
+    joints = ''.join(
+        f'<joint name="{joint.get("name")}" stiffness="5000" damping="2" rotor_inertia="1e-4" '
+        'gear_ratio="50"/>'
+        for joint in ElementTree.fromstring(text).iter('joint')
+        if joint.get('type') in ('revolute', 'continuous')
+    )
+    contact = f'<contact name="tool" link="{link}" {law}/><ground height="-0.1"/>'
+    flexibility = f'<flexibility mimic="held">{joints}{contact}</flexibility>'
+    return text.replace('</robot>', f'{flexibility}</robot>')
 
 
 def random_law(rng):
