@@ -84,10 +84,13 @@ def force_foot(points: np.ndarray, radii: np.ndarray, wrench: np.ndarray) -> np.
     :param wrench: moment and force (6,), the force not zero.
     """
     moment, force = wrench[:3], wrench[3:]
-    along = force / np.linalg.norm(force)
-    nearest = np.cross(force, moment) / (force @ force)  # point of the line to the origin
-    ways = (points - nearest) @ along
-    distances = np.linalg.norm(points - nearest - ways[:, None] * along, axis=1)
+    size = np.sqrt(force @ force)
+    along = force / size
+    nearest = np.cross(along, moment) / size  # point of the line to the origin
+    offsets = points - nearest
+    ways = offsets @ along
+    offsets -= ways[:, None] * along
+    distances = np.sqrt((offsets * offsets).sum(axis=1))
     k = np.argmin(np.maximum(distances - radii, 0.0))
     depth = np.sqrt(max(radii[k] ** 2 - distances[k] ** 2, 0.0))
     # the force pushes into the link: it acts where its line enters the sphere

@@ -19,11 +19,12 @@ from flex_robot_sim.display.contact_shapes import (
 )
 from flex_robot_sim.display.extent import reach
 from flex_robot_sim.display.posture import Posture
-from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.model.arm_model import ArmModel, Frame
 from flex_robot_sim.ros.conversions import set_quaternion, set_stamp, set_vector
 from flex_robot_sim.spatial.turns import quaternion
 
 KINDS = {'box': Marker.CUBE, 'cylinder': Marker.CYLINDER, 'sphere': Marker.SPHERE}
+WORLD = Frame(-1, np.eye(3), np.zeros(3))
 SHAFT, HEAD, HEAD_LENGTH = 1 / 8, 2 / 7, 1 / 3.5  # diameters and length, of an arrow of length 1
 
 
@@ -32,7 +33,8 @@ class ContactMarkers:
 
     def __init__(self, arm: ArmModel) -> None:
         self._arm, self._length = arm, FORCE_LENGTH * reach(arm.description)
-        self._shapes: list[tuple[Marker, DrawnShape, float]] = []
+        self.all: list[Marker] = []
+        self._moving: list[tuple[Marker, DrawnShape, float]] = []  # of shapes on flexible links
         self._arrows: dict[str, Marker] = {}
         if arm.contacts:
             self._add('contact surfaces', surfaces(arm))
@@ -44,7 +46,7 @@ class ContactMarkers:
             set_vector(arrow.scale, self._length * np.array([SHAFT, HEAD, HEAD_LENGTH]))
             self._arrows[name] = arrow
         self._points = {name: contact_points(arm, name) for name in arm.contacts}
-        self.all = [*(marker for marker, _, _ in self._shapes), *self._arrows.values()]
+        self.all += self._arrows.values()
 
     def fill(self, stamp: int, posture: Posture, wrenches: Mapping[str, np.ndarray]) -> None:
         """
@@ -52,17 +54,12 @@ class ContactMarkers:
 
         :param wrenches: moment and force (6,) of contacts by name, in the frames of their links.
         """
-        for marker, shape, height in self._shapes:
+        for marker in self.all:
             set_stamp(marker.header.stamp, stamp)
-            R, p = shape.frame.R, shape.frame.p
-            if shape.link:
-                R, p = posture.frame(shape.frame)
-                link_R, link_p = posture.frame(self._arm.frames[shape.link])
-                R, p = link_R.T @ R, link_R.T @ (p - link_p)
-            set_vector(marker.pose.position, p + height * R[:, 2])
-            set_quaternion(marker.pose.orientation, quaternion(R))
+        for marker, shape, height in self._moving:
+            link = posture.frame(self._arm.frames[shape.link])
+            _place(marker, link, posture.frame(shape.frame), height)
         for name, arrow in self._arrows.items():
-            set_stamp(arrow.header.stamp, stamp)
             wrench = wrenches.get(name)
             arrow.action, arrow.points = Marker.DELETE, []
             if wrench is not None and wrench[3:].any():
@@ -78,7 +75,19 @@ class ContactMarkers:
             set_vector(marker.scale, np.array(part.size))
             colour, opacity = shape.style
             marker.color = _colour((*colour, opacity))
-            self._shapes.append((marker, shape, part.height))
+            self.all.append(marker)
+            link = self._arm.frames[shape.link] if shape.link else WORLD
+            if link.body == shape.frame.body:
+                _place(marker, link[1:], shape.frame[1:], part.height)
+            else:
+                self._moving.append((marker, shape, part.height))
+
+
+def _place(marker, parent, shape, height):
+    """Set the pose of a part of a shape, from rotation and origin of its parent and the shape."""
+    (parent_R, parent_p), (R, p) = parent, shape
+    set_vector(marker.pose.position, parent_R.T @ (p + height * R[:, 2] - parent_p))
+    set_quaternion(marker.pose.orientation, quaternion(parent_R.T @ R))
 
 
 def _marker(namespace, number, kind):

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from contact_arms import slider
+from contact_arms import pressing_beam, slider
 from moved_bases import write_ship
 from random_arms import random_state
 from rclpy.serialization import deserialize_message
@@ -247,3 +247,24 @@ def test_the_ground_of_a_ship_stays_in_the_world(tmp_path):
         one for one in picture.show(at(picture.arm, 1), base_pose=pose) if 'surfaces' in one.ns
     ]
     assert [one.header.frame_id for one in ground] == ['world']
+
+
+def test_a_shape_of_a_flexible_link_moves_with_its_section(tmp_path):
+    path, radius = tmp_path / 'beam.urdf', 0.02
+    ball = (
+        '<collision><origin xyz="0.4 0.03 0.01"/><geometry><sphere radius="0.02"/></geometry>'
+        '</collision></link><joint name="flange"'
+    )
+    text = pressing_beam(height=-0.1).replace('</link>\n<joint name="flange"', ball)
+    path.write_text(text.replace('name="tool" link="ball"', 'name="tool" link="beam"'))
+    picture = Picture(str(path))
+    simulation = frs.Simulation(picture.arm)
+    q = np.zeros(picture.arm.size)
+    q[picture.arm.elastic_q] = 0.02
+    simulation.set_state(q=q)
+    (marker,) = (one for one in picture.show(q) if one.ns == 'contact shapes')
+    place = marker.pose.position
+    centre = simulation.pose(marker.header.frame_id) @ (place.x, place.y, place.z, 1.0)
+    gap = centre[2] - radius + 0.12
+    assert gap == pytest.approx(simulation.contact('tool').gap, abs=1e-12)
+    assert abs(centre[2] - 0.01) > 1e-3  # it is bent
