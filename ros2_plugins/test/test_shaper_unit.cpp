@@ -54,8 +54,8 @@ TEST(CodeReport, has_one_line_for_a_series_of_refused_set_points) {
     report.add(FLEX_SHAPER_OK);
     EXPECT_EQ(report.line(), "");
     report.add(FLEX_SHAPER_JUMP);
-    EXPECT_EQ(report.line(), std::string("1 set points refused: ") +
-                                 flex_shaper::message(FLEX_SHAPER_JUMP));
+    EXPECT_EQ(report.line(), std::string("refused set points: 1 (") +
+                                 flex_shaper::message(FLEX_SHAPER_JUMP) + ")");
     report.add(FLEX_SHAPER_JUMP);
     EXPECT_EQ(report.line(), "");
     report.add(FLEX_SHAPER_OK);

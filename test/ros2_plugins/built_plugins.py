@@ -62,8 +62,9 @@ def parameter_headers():
 @functools.cache
 def built_plugin(name, program):
     """Compile a plugin of `ros2_plugins/src/` with a program of this folder."""
-    sources = PLUGINS / f'src/{name}.cpp', HERE / f'{program}.cpp'
-    return built(program, *sources, flags=(f'-I{parameter_headers()}',))
+    # as one source: the compiler reads the headers of the standard library once
+    flags = f'-I{parameter_headers()}', '-include', PLUGINS / f'src/{name}.cpp'
+    return built(program, HERE / f'{program}.cpp', flags=flags)
 
 
 @functools.cache

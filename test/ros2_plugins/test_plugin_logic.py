@@ -107,7 +107,7 @@ def test_files_that_are_no_tables_are_refused_in_one_line():
     assert done.returncode == 2 and b'none.json: cannot be read. ' in done.stderr
 
 
-DAMAGES: list[dict[str, object]] = [
+DAMAGES: list[dict] = [
     {'weight': []},
     {'weight': [[[1.0]], 1, 1, 1, 1]},
     {'joints': 3},

@@ -28,7 +28,8 @@ public:
         is_reported_ = !is_good;
         if (refused > 0 && !(was_reported && !is_good)) {
             const auto code = static_cast<flex_shaper::Code>(worst_.load(std::memory_order_relaxed));
-            return std::to_string(refused) + " set points refused: " + flex_shaper::message(code);
+            return "refused set points: " + std::to_string(refused) + " (" +
+                   flex_shaper::message(code) + ")";
         }
         return was_reported && is_good ? "set points are accepted again" : "";
     }
