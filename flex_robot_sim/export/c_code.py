@@ -62,9 +62,24 @@ static inline int32_t {name}_check(
 static inline int32_t {name}_reset({name}_state *v, const double *position)
 {{
     memcpy(v->set_point, position, sizeof v->set_point);
+    v->age = 1.0;
     {name}_restart(v);
     if (v->code == FLEX_SHAPER_OK)
         {name}_advance(v);
+    return v->code;
+}}
+
+/* Begin to replace another design, in motion: its accepted set point, its shaped position and its
+ * duration. Then call {name}_step_replacing until age is 1. */
+static inline int32_t {name}_replace(
+    {name}_state *v, const double *accepted, const double *position, double duration)
+{{
+    {name}_reset(v, accepted);
+    if (v->code == FLEX_SHAPER_OK) {{
+        {limiter_begin}
+        v->fade = {name}_max(0.1, 1.5 * {name}_max(duration, {name}_tables.duration));
+        v->age = -{name}_tables.duration / v->fade;
+    }}
     return v->code;
 }}
 
@@ -77,6 +92,30 @@ static inline int32_t {name}_step({name}_state *v, const double *set_point, doub
     if (v->is_reset != 0) {{
         {name}_advance(v);
         memcpy(shaped, v->{result}, sizeof v->{result});
+    }}
+    return v->code;
+}}
+
+/* Shape a set point by a mixture with the replaced design; older: its member `output`, after its
+ * own step with the same set point. */
+static inline int32_t {name}_step_replacing(
+    {name}_state *v, const double *set_point, const double *older, double *shaped)
+{{
+    int32_t j;
+    double u, weight, own[{upper}_JOINTS];
+    memcpy(v->set_point, set_point, sizeof v->set_point);
+    {name}_check_set_point(v);
+    if (v->is_reset != 0) {{
+        {name}_apply_delays(v);
+        v->age = {name}_min(v->age + {name}_period / v->fade, 1.0);
+        u = {name}_max(v->age, 0.0);
+        weight = 1.0 + u * u * u * (-10.0 + u * (15.0 - 6.0 * u));
+        memcpy(own, v->output, sizeof own);
+        for (j = 0; j < {upper}_JOINTS; j++)
+            v->output[j] = own[j] + weight * (older[j] - own[j]);
+        {limit}
+        memcpy(shaped, v->{result}, sizeof v->{result});
+        memcpy(v->output, own, sizeof own); /* its frequencies are those at its own output */
     }}
     return v->code;
 }}
@@ -96,7 +135,15 @@ def c_code(tables: ShaperTables, origin: str) -> str:
         'origin': comment_text(origin),
         'period': tables.values['period'],
         'result': 'limited' if tables.has_limits else 'output',
+        'limiter_begin': '(void)position; /* no velocity limits */',
+        'limit': '/* no velocity limits */',
     }
+    if tables.has_limits:
+        words['limiter_begin'] = (
+            'memcpy(v->limited, position, sizeof v->limited);\n'
+            f'{2 * INDENT}memcpy(v->track[v->track_row], position, sizeof v->limited);'
+        )
+        words['limit'] = f'{tables.name}_limit_velocity(v);'
     return '\n'.join(
         [
             HEAD.format(**words) + shared_declarations(),
@@ -106,6 +153,8 @@ def c_code(tables: ShaperTables, origin: str) -> str:
             '/* Set it to zero, for instance by static storage, before the first call. */',
             'typedef struct {',
             *(INDENT + declaration(field, tables) for field in printer.variables),
+            f'{INDENT}double fade; /* duration of the replacement of another design [s] */',
+            f'{INDENT}double age; /* of this replacement, over its duration; 1: it is complete */',
             f'}} {tables.name}_state;',
             '',
             HELPERS.format(**words),

@@ -57,7 +57,7 @@ class LawPrinter:
             needed += [law.look_up_frequencies, law.delay_by_phase]
         if self.tables.has_limits:
             needed += [law.sample_track, law.limit_velocity]
-        return [*needed, law.advance]
+        return [*needed, law.apply_delays, law.advance]
 
     def function(self, function: Callable) -> tuple[str, list[str]]:
         """Return the docstring of a function of the law, and its lines."""

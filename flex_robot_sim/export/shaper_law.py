@@ -324,12 +324,17 @@ def limit_velocity(v: Any) -> None:
     v.lag = newest - tick
 
 
-def advance(v: Any) -> None:
-    """One sample, after restart or check_set_point."""
+def apply_delays(v: Any) -> None:
+    """Delays of one sample, after restart or check_set_point."""
     if v.STAGES > 0:
         look_up_frequencies(v)
     delay_by_time(v)
     if v.STAGES > 0:
         delay_by_phase(v)
+
+
+def advance(v: Any) -> None:
+    """One sample, after restart or check_set_point."""
+    apply_delays(v)
     if v.LIMITER_SAMPLES > 0:
         limit_velocity(v)

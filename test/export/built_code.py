@@ -90,11 +90,11 @@ def program(language, sanitized=False, source=''):
     return path
 
 
-def shaped_by(language, case, samples, *words, sanitized=False, before=()):
+def shaped_by(language, case, samples, *words, sanitized=False, before=(), source=''):
     """Return codes (k - 1,) and shaped positions (k - 1, joints) of set points (k, joints)."""
     samples = np.ascontiguousarray(samples, float)
     done = subprocess.run(
-        [*before, program(language, sanitized), case, *map(str, words)],
+        [*before, program(language, sanitized, source), case, *map(str, words)],
         input=samples.tobytes(),
         capture_output=True,
         check=False,

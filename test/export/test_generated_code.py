@@ -109,17 +109,36 @@ def test_a_change_of_the_design_in_motion_has_no_jump():
     assert (np.abs(np.diff(shaped, axis=0)) <= limits * PERIOD * (1 + 1e-9)).all()
 
 
-def _changed(samples, changes):
-    """Mixture (S11) of shapers of the library, within velocity limits."""
+def test_a_replacement_of_a_design_in_c_has_no_jump():
+    samples = moves_for(CASES['two_modes'], 4000, 3)
+    codes, shaped = shaped_by('c', 'free', samples, 1000, source='replacing.c')
+    assert not codes.any()
+    expected = _changed(samples, {1000: 'by_pose'}, 'two_modes')
+    assert np.abs(shaped - expected).max() <= ROUNDING * np.abs(expected).max()
+
+
+@pytest.mark.parametrize('row', [900, 1000, 1100, 1400])
+def test_a_replacement_of_a_design_in_c_keeps_velocity_limits(row):
+    samples = moves_for(CASES['limited'], 4000, 3)
+    samples[-2000:] = samples[-2000]
+    codes, shaped = shaped_by('c', 'limited', samples, row, source='replacing.c')
+    assert not codes.any()
+    limits = CASES['limited'].specification.velocity_limits
+    assert (np.abs(np.diff(shaped, axis=0)) <= limits * PERIOD * (1 + 1e-9)).all()
+    assert np.array_equal(shaped[-1], samples[-1])
+
+
+def _changed(samples, changes, first='limited'):
+    """Mixture (S11) of shapers of the library, within the velocity limits of the first one."""
     designs = {}
-    for name in ('limited', *changes.values()):
+    for name in (first, *changes.values()):
         specification = CASES[name].specification._replace(velocity_limits=None)
         designs[name] = specification.online(2, PERIOD)
-    limits = CASES['limited'].specification.velocity_limits
+    limits = CASES[first].specification.velocity_limits
     longest = max(design.duration for design in designs.values())
-    limiter = VelocityLimiter(limits, PERIOD, longest)
+    limiter = VelocityLimiter(np.full(2, np.inf) if limits is None else limits, PERIOD, longest)
     limiter.reset(samples[0])
-    new = old = designs['limited']
+    new = old = designs[first]
     new.reset(samples[0])
     age, fade, out = 1.0, 1.0, []
     for row, sample in enumerate(samples[1:], 1):

@@ -34,6 +34,21 @@ int main() {
     }
 }
 """
+REPLACING = """
+#include <cstdio>
+int main() {
+    double row[3], command[3];
+    if (std::fread(row, 8, 3, stdin) != 3 || arm_reset(&old, row) != FLEX_SHAPER_OK)
+        return 1;
+    for (int k = 1; std::fread(row, 8, 3, stdin) == 3; k++) {
+        if (k == 400 && change(command) != FLEX_SHAPER_OK)
+            return 2;
+        if ((k < 400 ? arm_step(&old, row, command) : cycle(row, command)) != FLEX_SHAPER_OK)
+            return 3;
+        std::fwrite(command, 8, 3, stdout);
+    }
+}
+"""
 
 
 def blocks(page, kind):
@@ -56,7 +71,7 @@ def folder(tmp_path, monkeypatch):
 
 def shape_by_page(folder, kind):
     """Shape a move by the code of the page, and compare it with the library."""
-    (block,) = blocks(CODE, kind)
+    block = blocks(CODE, kind)[0]
     # C is C++, too
     (folder / 'main.cpp').write_text(block + MAIN)
     words = [f'-I{folder}', f'-I{ROOT / "cpp/flex_shaper/include"}', 'main.cpp', '-o', 'main']
@@ -76,6 +91,24 @@ def shape_by_page(folder, kind):
 @pytest.mark.parametrize('kind', ['c', 'cpp'])
 def test_code_of_the_page_compiles_and_shapes(folder, kind):
     shape_by_page(folder, kind)
+
+
+@needs_compiler
+def test_a_design_replaces_another_one_as_on_the_page(folder):
+    loaded = ShaperSpecification('zv', frs.shaping.zv(2.1), velocity_limits=np.full(3, 1.5))
+    write_shaper('loaded.json', loaded, 'two_link', JOINTS)
+    assert main(shlex.split('shape --design loaded.json --code c --output loaded.h')) == 0
+    (folder / 'main.cpp').write_text(blocks(CODE, 'c')[1] + REPLACING)
+    words = [f'-I{folder}', 'main.cpp', '-o', 'main']
+    subprocess.run(['g++', '-std=c++17', *EXACT, *WARNINGS, *words], check=True)
+    u = np.clip(np.arange(4000) / 800, 0.0, 1.0)[:, None]
+    samples = (3 * u**2 - 2 * u**3) * [0.5, -0.4, 0.3]
+    done = subprocess.run(['./main'], input=samples.tobytes(), stdout=subprocess.PIPE, check=True)
+    shaped = np.frombuffer(done.stdout).reshape(-1, 3)
+    assert np.array_equal(shaped[-1], samples[-1])
+    # no faster than the move, whose velocity changes by 5e-6 in a sample
+    assert np.abs(np.diff(shaped, axis=0)).max() < np.abs(np.diff(samples, axis=0)).max()
+    assert np.abs(np.diff(shaped, 2, axis=0)).max() < 5e-6
 
 
 def test_the_program_of_the_page_uses_the_block_as_it_is(folder):
