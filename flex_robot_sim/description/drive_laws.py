@@ -83,7 +83,7 @@ def read_dc_motor(
     if joint.mimics or joint.part_of:
         raise document.error(
             element,
-            f'joint "{joint.name}" has no motor of its own, so it has no <dcmotor>',
+            f'joint "{values["name"]}" has no motor of its own, so it has no <dcmotor>',
             f'Give the <dcmotor> of joint "{joint.mimics}"'
             if joint.mimics
             else 'Remove the <dcmotor>',

@@ -255,3 +255,55 @@ def test_other_schemes_and_formulations_are_refused(settings):
     with pytest.raises(frs.SettingError) as error:
         frs.Simulation(hinge(), frs.SimulationSettings(**settings))
     assert str(error.value) == message
+
+
+def urdf(flexibility):
+    """Return a robot of a joint and a fixed one, with <flexibility> in line 4."""
+    return (
+        '<robot name="m"><link name="base"/><link name="arm"><inertial><mass value="1"/><inertia '
+        'ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link><link name="tip"/>\n'
+        '<joint name="hinge" type="continuous"><parent link="base"/><child link="arm"/><axis '
+        'xyz="0 0 1"/><limit effort="5" velocity="1"/></joint>\n'
+        '<joint name="wrist" type="fixed"><parent link="arm"/><child link="tip"/></joint>\n'
+        f'<flexibility>{flexibility}</flexibility></robot>'
+    )
+
+
+BAD = {
+    'motorconst="0" resistance="1" voltage="9"': 'motorconst = 0 must be > 0. Give motorconst [N '
+    'm/A]: torque over current, and back-EMF over speed in V s/rad; voltage / no-load speed of a '
+    'data sheet.',
+    'motorconst="1" resistance="-1" voltage="9"': 'resistance = -1 must be > 0. Give resistance '
+    '[Ohm]: of the winding between the terminals; motorconst * voltage / stall torque of a data '
+    'sheet.',
+    'motorconst="1" inductance="1" voltage="9"': '<dcmotor> has no resistance. Give resistance '
+    '[Ohm]: of the winding between the terminals; motorconst * voltage / stall torque of a data '
+    'sheet.',
+}
+
+
+@pytest.mark.parametrize('attributes', BAD)
+def test_unusable_motor_is_refused_in_one_line(attributes):
+    with pytest.raises(frs.DescriptionError) as error:
+        frs.load(urdf(f'<joint name="hinge"><dcmotor {attributes}/></joint>'))
+    assert str(error.value) == f'<text>:4: {BAD[attributes]}'
+
+
+def test_joint_without_a_motor_of_its_own_has_no_dc_motor():
+    motor = '<dcmotor motorconst="1" resistance="1" voltage="9"/></joint>'
+    with pytest.raises(frs.DescriptionError) as error:
+        frs.load(urdf(f'<joint name="wrist" type="spherical">{motor}'))
+    assert str(error.value) == (
+        '<text>:4: joint "wrist" has no motor of its own, so it has no <dcmotor>. Remove the '
+        '<dcmotor>.'
+    )
+
+
+def test_velocity_beyond_the_no_load_speed_is_a_warning():
+    motor = '<joint name="hinge" gear_ratio="10"><dcmotor motorconst="1" resistance="1" '
+    description = frs.load(urdf(f'{motor} voltage="5"/></joint>')).description
+    assert [str(line) for line in description.warnings] == [
+        '<text>:4: joint "hinge" may move at 1 rad/s, but its motor reaches only 0.5 rad/s '
+        'without load: voltage / (motorconst * gear_ratio). Correct one of them, or reduce the '
+        "velocity of the joint's <limit>."
+    ]
