@@ -163,6 +163,10 @@ def test_code_is_clean_under_the_sanitizers(language):
         samples = moves_for(CASES[name], 8000, 4)
         samples[3000] = np.nan
         shaped_by(language, name, samples, sanitized=True)
+    if language == 'c':
+        samples = moves_for(CASES['limited'], 8000, 4)
+        for words in ('free', 1000), ('limited', 900):
+            shaped_by('c', words[0], samples, words[1], source='replacing.c', sanitized=True)
 
 
 @pytest.mark.long
