@@ -99,7 +99,7 @@ def read_motion_table(path: Path) -> tuple[np.ndarray, np.ndarray]:
         )
     R = np.array([turned_by(rpy) for rpy in table[:, 4:]])
     poses = np.column_stack([table[:, 1:4], quaternions(R)])
-    _refuse_coarse(path, lines, times, poses)
+    _refuse_coarse(path, lines, times, poses, abs(table[:, 4:]).max())
     return times, poses
 
 
@@ -134,7 +134,7 @@ def _rows(path):
     return rows, [number for _, number in found[1:]]
 
 
-def _refuse_coarse(path, lines, times, poses):
+def _refuse_coarse(path, lines, times, poses, largest_angle):
     """Raise DescriptionError if a sample is far from the cubic curve through its neighbours."""
     if len(times) < 5:
         return
@@ -156,10 +156,16 @@ def _refuse_coarse(path, lines, times, poses):
         k = int(error.argmax())
         half_range = 0.5 * float(np.ptp(values[:, part], axis=0).max())
         if error[k] > MAX_DEVIATION * half_range + ROUNDING:
+            remedy = 'Remove the jump, or give at least ten samples per period of the motion'
+            if unit == 'rad' and largest_angle > 2.0 * np.pi:
+                remedy = (
+                    f'Give roll, pitch and yaw in radians: they reach {largest_angle:.4g}, which '
+                    'looks like degrees'
+                )
             raise DescriptionError(
                 path,
                 lines[middle[k]],
                 f'the {what} jumps or is sampled too coarsely at {times[middle[k]]:.6g} s: it is '
                 f'{error[k]:.3g} {unit} from the smooth curve through its neighbours',
-                'Remove the jump, or give at least ten samples per period of the motion',
+                remedy,
             )

@@ -6,10 +6,12 @@ import re
 import numpy as np
 import pytest
 from arms import complaint
+from scipy.linalg import eigh
 from sliding_arms import EI, LENGTH, MASS, MOUTH, sliding_arm, telescope
 from walked_urdf import poses
 
 import flex_robot_sim as frs
+from flex_robot_sim.analysis.imu_kinematics import imu_motion
 from flex_robot_sim.display.bending import BendingShape
 from flex_robot_sim.display.description import display_description
 from flex_robot_sim.display.display_joints import DisplayJoints
@@ -270,6 +272,107 @@ def test_a_tip_deflects_from_its_straight_link():
     from scipy.spatial.transform import Rotation
 
     assert np.allclose(found[3:], Rotation.from_matrix(relative[:3, :3]).as_rotvec(), atol=1e-12)
+
+
+def test_the_limit_of_deflection_refers_to_the_free_length():
+    arm = arm_of(ARMS['boom'])
+    row, station = arm.tips['boom'][1], arm.coordinate_names.index('boom/bending_y_1')
+    for free, tip, is_reported in ((0.3, 0.05, True), (1.3, 0.05, False), (1.3, 0.15, True)):
+        sim, q = frs.Simulation(arm), np.zeros(arm.size)
+        q[1] = free - (LENGTH - MOUTH)
+        q[station] = tip / arm.arrays.station_shape[row, 0]
+        sim.set_state(q)
+        sim.step()
+        line = 'link "boom" bends by more than 10 % of its free length at 0.001 s. Load it less'
+        assert [one[: len(line)] for one in sim.reports] == [line] * is_reported
+
+
+def test_an_imu_on_the_tool_of_a_telescope_measures_the_acceleration_of_its_poses():
+    text = telescope().replace(
+        '<flexibility>', '<flexibility><link name="tool"><imu name="head"/></link>', 1
+    )
+    arm = arm_of(text)
+    q, v = state_of(arm, 8)
+    a = np.random.default_rng(9).normal(size=arm.size)
+    found = imu_motion(arm, q, v, a)
+    at, h = frs.pose(arm, q), 2e-3
+    places = [frs.pose(arm, q + k * h * v + 0.5 * (k * h) ** 2 * a)[:3, 3] for k in range(-2, 3)]
+    second = np.array([-1.0, 16.0, -30.0, 16.0, -1.0]) / (12.0 * h * h) @ places
+    np.testing.assert_allclose(
+        found.specific_force, at[:3, :3].T @ (second - GRAVITY), atol=1e-6 * abs(second).max()
+    )
+    w = frs.twist(arm, q, v, representation='body')[:3]
+    np.testing.assert_allclose(found.angular_velocity, w, atol=1e-12)
+
+
+def element_frequencies(length, count=24):
+    """
+    First two bending frequencies of a cantilever [Hz], by cubic elements of Euler and Bernoulli.
+
+    It has the mass and stiffness EI of the boom along z, without rotary inertia.
+    """
+    size, mu, elements = 2 * count + 2, MASS / LENGTH, length / count
+    M, K = np.zeros((2, size, size))
+    for k in range(count):
+        e, part = elements, np.ix_(range(2 * k, 2 * k + 4), range(2 * k, 2 * k + 4))
+        K[part] += (EI / e**3) * np.array(
+            [
+                [12, 6 * e, -12, 6 * e],
+                [6 * e, 4 * e * e, -6 * e, 2 * e * e],
+                [-12, -6 * e, 12, -6 * e],
+                [6 * e, 2 * e * e, -6 * e, 4 * e * e],
+            ]
+        )
+        M[part] += (mu * e / 420) * np.array(
+            [
+                [156, 22 * e, 54, -13 * e],
+                [22 * e, 4 * e * e, 13 * e, -3 * e * e],
+                [54, 13 * e, 156, -22 * e],
+                [-13 * e, -3 * e * e, -22 * e, 4 * e * e],
+            ]
+        )
+    return np.sqrt(eigh(K[2:, 2:], M[2:, 2:], eigvals_only=True)[:2]) / (2 * np.pi)
+
+
+def held_boom(**options):
+    """Return a boom that bends along z alone, without load and weight, on a heavy turret."""
+    text = sliding_arm(
+        modes='bending_y="0" bending_z="4" torsion="0"',
+        inertia=(1e-9, 0.0),
+        tip_mass=0.0,
+        **options,
+    )
+    return frs.load(text, gravity=(0, 0, 0))
+
+
+def test_frequencies_at_ten_extensions_are_those_of_finite_elements():
+    arm = held_boom()
+    for out in np.linspace(-0.1, 1.1, 10):
+        found = frs.modes(arm, [0.0, out]).frequencies[:2]
+        expected = element_frequencies(LENGTH - MOUTH + out)
+        np.testing.assert_allclose(found, expected, rtol=2e-5)
+
+
+def test_energy_over_frequency_is_kept_while_a_vibrating_link_extends_slowly():
+    arm = held_boom()
+    sim = frs.Simulation(arm, frs.SimulationSettings(time_step=5e-4))
+    start, end, duration = 0.2, 0.8, 3.0
+    q = np.zeros(arm.size)
+    q[1], q[2] = start, 1e-3
+    sim.set_state(q)
+    times = np.linspace(0.0, duration, 201)
+    share = times / duration
+    places = start + (end - start) * share**3 * (10 - 15 * share + 6 * share**2)
+    still = np.zeros(times.size)
+    sim.prescribe('swing', (times, still))
+    sim.prescribe('out', (times, places))
+    before = sum(sim.energy()[:2])
+    sim.advance_to(duration)
+    after = sum(sim.energy()[:2])
+    free = LENGTH - MOUTH + np.array([start, end])
+    frequency = 1.0 / free**2  # of all modes of a cantilever
+    assert after < 0.6 * before
+    assert after / before == pytest.approx(frequency[1] / frequency[0], rel=5e-3)
 
 
 def test_a_batch_and_a_saved_state_take_sliding_links():
