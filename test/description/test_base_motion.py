@@ -91,7 +91,7 @@ def test_a_missing_table_and_a_robot_without_a_folder_are_refused(tmp_path):
 def test_a_second_base_an_unknown_word_and_a_free_base_are_refused(tmp_path):
     write_ship(tmp_path / 'ship.csv', np.linspace(0.0, 1.0, 101))
     for base, message in (
-        (f'{BASE}<base motion="ship.csv"/>', 'a second <base>, after the one in line'),
+        (f'{BASE}<base motion="ship.csv"/>', 'a second <base>, in the same line'),
         ('<flexibility><base/>', '<base> has no motion. Give motion'),
         ('<flexibility><base motion="ship.csv" rate="2"/>', 'unknown attribute "rate" of <base>'),
     ):

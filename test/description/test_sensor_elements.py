@@ -84,7 +84,7 @@ MESSAGES = {
     'delay = 2 must be <= 1. Give delay [s]: age of the measured position.': rigid_with(
         '<joint name="hinge"><encoder delay="2"/></joint>'
     ),
-    'a second <encoder>, after the one in line 5. Keep one of them.': rigid_with(
+    'a second <encoder>, in the same line. Keep one of them.': rigid_with(
         '<joint name="hinge"><encoder noise="1"/><encoder noise="1"/></joint>'
     ),
     'unknown attribute "noise" of <imu>. Known here: name, xyz, rpy, rate, accelerometer_noise, '

@@ -25,7 +25,8 @@ PART = re.compile(r'^```(\w*)\n(.*?)^```$|^It prints `(.*?)`|Save this as `(.*?)
 
 def follow(page, capsys):
     """Do what a page says, in its order, and compare the output; return names of its Python."""
-    names, out, path = {}, '', None
+    names: dict[str, object] = {}
+    out = path = ''
     for kind, text, printed, saved in (match.groups() for match in PART.finditer(TEXTS[page])):
         if printed:
             assert printed in out
