@@ -37,7 +37,8 @@ def pinocchio_loops(pin, arm):
         constraint_data.append(row.createData())
     data = model.createData()
     pin.initConstraintDynamics(model, data, constraints, constraint_data)
-    order = np.array([arm.joint_names.index(name) for name in [*model.names][1:]])
+    names = [name for name in model.names if name in arm.joint_names]  # not a free base
+    order = np.array([arm.joint_names.index(name) for name in names])
     return PinocchioLoops(
         model, data, constraints, constraint_data, pin.ProximalSettings(1e-14, 1e-10, 20), order
     )

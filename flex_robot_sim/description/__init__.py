@@ -20,7 +20,7 @@ from flex_robot_sim.description.contact import check_contacts, read_contacts
 from flex_robot_sim.description.document import Document, RecordedFiles, read_file
 from flex_robot_sim.description.flexibility import add_flexibility
 from flex_robot_sim.description.foreign_loops import warn_of_foreign_loops
-from flex_robot_sim.description.free_base import check_free_base, refuse_loops_of_free_base
+from flex_robot_sim.description.free_base import check_free_base
 from flex_robot_sim.description.mimic import (
     check_mimics,
     hold_massless_mimics,
@@ -158,7 +158,6 @@ def _read(document, is_rigid=False):
     ordered_joints = hold_massless_mimics(document, ordered_links, ordered_joints)
     check_free_base(document, ordered_links, ordered_joints)
     check_constraints(document, constraints.values(), links, ordered_joints)
-    refuse_loops_of_free_base(document, ordered_joints, [*constraints.values()])
     check_contacts(document, contacts, links, ordered_joints, constraints.values())
     base_motion = read_base_motion(document, flexibility, ordered_joints)
     refuse_loops_of_sliding_links(document, ordered_links, ordered_joints, constraints.values())

@@ -57,23 +57,3 @@ def check_free_base(document: Document, links: Sequence[Link], joints: Sequence[
                 'too',
                 f'Let "{root.name}" have no other part, or make the joint fixed',
             )
-
-
-def refuse_loops_of_free_base(
-    document: Document, joints: Sequence[Joint], constraints: Sequence[Any]
-) -> None:
-    """Raise DescriptionError for closed loops or moving mimic joints on a free base."""
-    base = next((joint for joint in joints if joint.is_base), None)
-    moving = [joint for joint in joints if joint.mimics is not None and joint.moves]
-    if base is None or not (constraints or moving):
-        return
-    what = (
-        f'constraint "{constraints[0].name}"' if constraints else f'mimic joint "{moving[0].name}"'
-    )
-    raise document.error_at(
-        base.line,
-        f'joint "{base.name}" is {base.kind}, and {what} needs a fixed base',
-        'Make the joint fixed, or remove the closed loop'
-        if constraints
-        else 'Make the joint fixed, or write mimic="held" in <flexibility>',
-    )

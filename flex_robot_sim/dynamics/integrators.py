@@ -30,6 +30,7 @@ from flex_robot_sim.dynamics.constraints.solution import (
     close_rates,
     close_step,
     set_start_gaps,
+    ties_to_world,
 )
 from flex_robot_sim.dynamics.contact.instant import add_contact_forces, add_contact_powers
 from flex_robot_sim.dynamics.contact.solution import (
@@ -346,7 +347,7 @@ def midpoint_step(arm, loads, settings, state, step, watch, work):
         if is_free:
             set_impulse(arm, loads, substep, work)
             # the world may take momentum, and then only the energy is corrected
-            is_tied = has_contacts and is_near_world(arm, work)
+            is_tied = (has_contacts and is_near_world(arm, work)) or ties_to_world(arm)
         if has_loops:
             flow[1] += compliance_loss(arm, substep, work)
         if has_loops and not is_moved:

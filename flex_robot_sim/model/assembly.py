@@ -349,6 +349,7 @@ class _Assembly:
         base = self._base_rows(len(joints) + len(motors))
         first = len(joints) + len(motors) + len(base) + np.cumsum(modes) - modes
         sliding = sliding_rows(beams, self.slides, n, self.coupling)
+        is_base = np.arange(modes.size) == (0 if len(base) else -1)  # a free one
         arrays = ArmArrays(
             **{name: np.array(self.row[name], int) for name in ('parent', 'station', 'joint')},
             **{
@@ -377,7 +378,7 @@ class _Assembly:
             **row_arrays(
                 [*self.closed_loops.values()],
                 self.row['parent'],
-                (np.array(self.row['joint']) >= 0) | (modes > 0),
+                (np.array(self.row['joint']) >= 0) | (modes > 0) | is_base,
             ),
             **contact_arrays(self.contact_rows),
         )

@@ -4,6 +4,7 @@ Poses and twists at the end of a step with closed loops.
 The gaps need the poses of the bodies that move a row; the energy needs the twists of all bodies.
 """
 
+from flex_robot_sim.dynamics.free_base import add_base_rates
 from flex_robot_sim.dynamics.kinematics import set_base_pose, set_pose_in_parent, set_station
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.spatial.screws import add_scaled, set_in_child
@@ -41,6 +42,7 @@ def set_end_twists(arm, q, qd, work):
             set_in_child(work.R[i], work.origin[i], work.root_V, V)
         elif parent < 0:
             V[:] = 0.0
+            add_base_rates(arm, qd, V)
         elif s < 0:
             set_in_child(work.R[i], work.origin[i], work.V[parent], V)
         else:

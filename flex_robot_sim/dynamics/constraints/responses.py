@@ -79,6 +79,8 @@ def sweep_to_base(arm, first, end, W, work):
 def first_with_coordinates(arm, i):
     """The first body from body i towards the base that has coordinates; -1: none."""
     while i >= 0 and arm.joint[i] < 0 and arm.modes[i] == 0:
+        if arm.parent[i] < 0 and arm.base.shape[0] > 0:
+            return i  # a free base
         i = arm.parent[i]
     return i
 
@@ -104,6 +106,9 @@ def pass_body(arm, i, first, end, W, F, b, work):
         elif n > 0:
             F6 = eliminate_modal_forces(W[r], b[r], start, n, E, Z, F6, X[r])
         F0, F1, F2, F3, F4, F5 = F6
+        if parent < 0 and arm.base.shape[0] > 0:
+            eliminate_base_forces(arm, W[r], F6, work, X[r])
+            continue
         if j >= 0:
             tau = W[r, j] - (A[0] * F0 + A[1] * F1 + A[2] * F2)
             tau -= A[3] * F3 + A[4] * F4 + A[5] * F5
@@ -129,6 +134,31 @@ def pass_body(arm, i, first, end, W, F, b, work):
             for k in range(arm.modes[parent]):
                 total = K[0, k] * u + K[1, k] * v + K[2, k] * w
                 b[r, k] = total + K[3, k] * x + K[4, k] * y + K[5, k] * z
+
+
+@compiled
+def eliminate_base_forces(arm, W, F, work, X):
+    """Set y, in X, of a free base for one row; F: bias wrench on it, six numbers."""
+    L, wrench = work.base_factor, work.y
+    wrench[0], wrench[1], wrench[2], wrench[3], wrench[4], wrench[5] = F
+    for b in range(arm.base.shape[0]):
+        y = W[arm.base[b, 0]] - wrench[arm.base[b, 1]]
+        for k in range(b):
+            y -= L[b, k] * X[arm.base[k, 0]]
+        X[arm.base[b, 0]] = y * L[b, b]
+
+
+@compiled
+def set_base_response(arm, work, X, acceleration):
+    """Set X of a free base for one row, from y, and the acceleration (6,) of its body."""
+    L, count = work.base_factor, arm.base.shape[0]
+    for r in range(6):
+        acceleration[r] = 0.0
+    for b in range(count - 1, -1, -1):
+        x = X[arm.base[b, 0]]
+        for k in range(b + 1, count):
+            x -= L[k, b] * X[arm.base[k, 0]]
+        X[arm.base[b, 0]] = acceleration[arm.base[b, 1]] = x * L[b, b]
 
 
 @compiled(inline=True)
@@ -228,6 +258,9 @@ def sweep_to_tip(arm, work):
             if m >= 0 or work.prescribed[j] == 0.0:
                 share = 1.0 / work.d[i]
         for r in range(arm.constraint_kind.size):
+            if parent < 0 and arm.base.shape[0] > 0:
+                set_base_response(arm, work, X[r], work.row_acceleration[i, r])
+                continue
             a0 = a1 = a2 = a3 = a4 = a5 = 0.0  # acceleration of the body
             if parent >= 0:
                 dV = work.row_acceleration[parent, r]

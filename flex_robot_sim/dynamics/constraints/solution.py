@@ -50,6 +50,15 @@ def set_start_gaps(arm, q, qd, h, work):
 
 
 @compiled
+def ties_to_world(arm):
+    """Whether a row acts between a body and the world, which takes momentum then."""
+    for r in range(arm.constraint_kind.size):
+        if arm.constraint_body[r, 0] < 0 or arm.constraint_body[r, 1] < 0:
+            return True
+    return False
+
+
+@compiled
 def close_middle(arm, qd, h, work, rates, qdd):
     """
     Make the rates of the rows zero in the middle of a step (T73).
