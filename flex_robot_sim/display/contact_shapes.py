@@ -23,6 +23,7 @@ OBSTACLE_COLOUR = (0.72, 0.62, 0.46), 0.6
 SHAPE_COLOUR = (0.95, 0.55, 0.15), 0.35
 FORCE_COLOUR = (0.85, 0.20, 0.25)  # of the arrow of a force
 FORCE_LENGTH = 0.25  # of this arrow, in reaches
+MIN_FORCE_N = 1e-9  # smaller forces have no arrow                                     [N]
 
 
 class Primitive(NamedTuple):
@@ -73,6 +74,11 @@ def shapes_of_links(arm: ArmModel) -> list[DrawnShape]:
     return [*drawn.values()]
 
 
+def has_arrow(wrench: np.ndarray) -> bool:
+    """Whether a wrench (6,) of a contact has a force that is drawn."""
+    return bool(np.abs(wrench[3:]).max() > MIN_FORCE_N)
+
+
 def force_foot(points: np.ndarray, radii: np.ndarray, wrench: np.ndarray) -> np.ndarray:
     """
     Return where a wrench of a contact acts, (3,) [m]: on its line of action, and on a point.
@@ -81,7 +87,7 @@ def force_foot(points: np.ndarray, radii: np.ndarray, wrench: np.ndarray) -> np.
     and with several pressed points the line passes between them.
 
     :param points: centres (k, 3) of what touches, and radii (k,) [m].
-    :param wrench: moment and force (6,), the force not zero.
+    :param wrench: moment and force (6,) that `has_arrow`.
     """
     moment, force = wrench[:3], wrench[3:]
     size = np.sqrt(force @ force)

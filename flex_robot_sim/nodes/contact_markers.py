@@ -14,6 +14,7 @@ from flex_robot_sim.display.contact_shapes import (
     DrawnShape,
     contact_points,
     force_foot,
+    has_arrow,
     shapes_of_links,
     surfaces,
 )
@@ -62,7 +63,7 @@ class ContactMarkers:
         for name, arrow in self._arrows.items():
             wrench = wrenches.get(name)
             arrow.action, arrow.points = Marker.DELETE, []
-            if wrench is not None and wrench[3:].any():
+            if wrench is not None and has_arrow(wrench):
                 arrow.action, foot = Marker.ADD, force_foot(*self._points[name], wrench)
                 head = foot + wrench[3:] * (self._length / np.linalg.norm(wrench[3:]))
                 arrow.points = [Point(x=x, y=y, z=z) for x, y, z in (foot.tolist(), head.tolist())]

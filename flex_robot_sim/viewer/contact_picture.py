@@ -13,6 +13,7 @@ from flex_robot_sim.display.contact_shapes import (
     Primitive,
     contact_points,
     force_foot,
+    has_arrow,
     shapes_of_links,
     surfaces,
 )
@@ -57,7 +58,7 @@ class ContactPicture:
         for name, change in self._arrows.items():
             wrench = wrenches.get(name)
             foot = along = np.zeros(3)
-            if wrench is not None and wrench[3:].any():
+            if wrench is not None and has_arrow(wrench):
                 R, p = self._picture.pose(self._arm.description.contact(name).link)
                 foot = R @ force_foot(*self._points[name], wrench) + p
                 along = R @ wrench[3:] * (self._length / np.linalg.norm(wrench[3:]))

@@ -9,6 +9,7 @@ from flex_robot_sim.display.contact_shapes import (
     SHAPE_MARGIN,
     contact_points,
     force_foot,
+    has_arrow,
     shapes_of_links,
     surfaces,
 )
@@ -127,5 +128,7 @@ def test_a_box_at_rest_on_four_corners_is_pushed_in_the_middle_of_its_lower_side
     lower = points[points[:, 2] < 0.0]
     force = np.array([0.0, 0.0, 3.0])
     moment = np.cross(lower, force).sum(axis=0)
-    foot = force_foot(points, radii, np.concatenate([moment, 4 * force]))
+    wrench = np.concatenate([moment, 4 * force])
+    assert has_arrow(wrench) and not has_arrow(np.append(moment, 1e-300 * force))
+    foot = force_foot(points, radii, wrench)
     assert foot == pytest.approx([0.0, 0.0, -0.03], abs=1e-12)
