@@ -271,7 +271,7 @@ class Members:
     def _write_limits(self, rows):
         for k in rows:
             arm = self.arms[k]
-            self.works.dc_motor[k] = dc_motor_table(arm)
+            self.works.dc_motor[k] = dc_motor_table(arm.description)
             self.works.effort_limit[k] = np.where(arm.actuated, np.inf, 0.0)
             if self.settings.drive_limits:
                 self.works.effort_limit[k] = command_limits(arm)

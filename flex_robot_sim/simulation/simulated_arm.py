@@ -118,7 +118,7 @@ class SimulatedArm:
         self.state, self.watch = make_state(arm), make_watch(arm, settings)
         elements = remembered(arm.arrays.slip_stiffness)
         self.work = make_workspace(arm.arrays, elements=elements)
-        self.work.dc_motor[:] = dc_motor_table(arm)
+        self.work.dc_motor[:] = dc_motor_table(arm.description)
         if settings.drive_limits:
             self.work.effort_limit[:] = command_limits(arm)
             self.work.rate_limit[:] = rate_limits(arm)
