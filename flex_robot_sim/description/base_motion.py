@@ -21,11 +21,13 @@ from flex_robot_sim.util.files import read_bytes
 from flex_robot_sim.util.summary import counted
 
 COLUMNS = ('time', 'x', 'y', 'z', 'roll', 'pitch', 'yaw')
+TOPIC = 'topic'  # motion of a base that only messages move
 MAX_BYTES = 2**28
 # of a sample from the cubic curve through its neighbours, over half the range of the motion; a
 # sine with ten samples a period is at 0.026
 MAX_DEVIATION = 0.03
 ROUNDING = 1e-6  # deviations that are never too large                               [m, rad]
+_REST = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +37,18 @@ class BaseMotionTable:
     file: str  # as the description names it
     times: np.ndarray  # (k,)                                                           [s]
     poses: np.ndarray  # (k, 7)  position [m] and quaternion x y z w
+
+    def largest_accelerations(self) -> tuple[float, float]:
+        """Return the largest linear [m/s2] and angular acceleration [rad/s2] at the samples."""
+        from scipy.interpolate import CubicSpline  # imported late: rarely needed
+
+        p = self.poses[:, 3:].copy()
+        p[1:] *= np.where(np.cumsum(np.einsum('ka,ka->k', p[1:], p[:-1]) < 0) % 2, -1, 1)[:, None]
+        second = CubicSpline(self.times, np.column_stack([self.poses[:, :3], p]))(self.times, 2)
+        ddp = second[:, 3:]
+        turn = p[:, 3:] * ddp[:, :3] - ddp[:, 3:] * p[:, :3] - np.cross(p[:, :3], ddp[:, :3])
+        largest = (np.linalg.norm(rows, axis=1).max() for rows in (second[:, :3], 2.0 * turn))
+        return float(next(largest)), float(next(largest))
 
 
 def read_base_motion(
@@ -56,6 +70,8 @@ def read_base_motion(
             f'the base has a motion, and its joint "{free.name}" is {free.kind}',
             'Make the joint fixed, or remove the <base>',
         )
+    if name == TOPIC:
+        return BaseMotionTable(name, np.array([0.0, 1.0]), np.tile(_REST, (2, 1)))
     try:
         path = find_named_file(document, element, name)
     except DescriptionError as error:

@@ -138,7 +138,8 @@ FLEXIBILITY = {
         {
             'motion': name(
                 'CSV file with the columns time [s], x, y, z [m], roll, pitch and yaw [rad] of '
-                'the first link in the world: path from the folder of the URDF, or `package://`'
+                'the first link in the world: path from the folder of the URDF, or `package://`; '
+                '`topic`: at rest until the ROS topic `base_motion` moves it'
             )
         },
     ),

@@ -8,6 +8,7 @@ from scipy.spatial.transform import Rotation
 
 import flex_robot_sim as frs
 from flex_robot_sim.description import read_recorded_text, read_text
+from flex_robot_sim.description.robot_summary import as_text, summarise
 from flex_robot_sim.util.exceptions import DescriptionError
 from flex_robot_sim.util.share import shipped_robots
 
@@ -74,6 +75,38 @@ def test_a_table_that_jumps_or_is_too_coarse_names_error_time_and_line(tmp_path)
         frs.read_description(arm)
     write_ship(path, np.linspace(0.0, 40.0, 121), lambda t: (0, 0, np.sin(np.pi / 2 * t), 0, 0, 0))
     assert len(frs.read_description(arm).base_motion.times) == 121
+
+
+def test_a_table_in_degrees_is_asked_for_radians(tmp_path):
+    path, arm = tmp_path / 'ship.csv', arm_on_ship(tmp_path)
+    times = np.linspace(0.0, 20.0, 201)
+    write_ship(path, times, lambda t: (0, 0, 0, 20 * np.sin(t), 0, 360 * (t > 9.0)))
+    message = 'Give roll, pitch and yaw in radians: they reach 360, which looks like degrees'
+    with pytest.raises(DescriptionError, match=message):
+        frs.read_description(arm)
+
+
+def test_the_check_shows_the_motion_of_the_base(tmp_path):
+    path, arm = tmp_path / 'ship.csv', arm_on_ship(tmp_path)
+    write_ship(path, np.linspace(0.0, 20.0, 401), lambda t: (0, 0, 2 * np.sin(t), 0.1 * t, 0, 0))
+    motion = summarise(frs.read_description(arm))['base_motion']
+    assert motion['duration'] == 20.0 and motion['samples'] == 401
+    assert motion['linear_acceleration'] == pytest.approx(2.0, rel=1e-2)
+    assert motion['angular_acceleration'] == pytest.approx(0.0, abs=1e-4)
+    write_ship(path, np.linspace(0.0, 20.0, 401), lambda t: (0, 0, 0, 0.3 * np.cos(t), 0, 0))
+    robot = frs.read_description(arm)
+    assert summarise(robot)['base_motion']['angular_acceleration'] == pytest.approx(0.3, rel=1e-2)
+    line = '  moved base: ship.csv, 401 samples, 20 s, acceleration up to '
+    assert any(one.startswith(line) for one in as_text(summarise(robot)))
+
+
+def test_a_base_that_only_messages_move_is_at_rest(tmp_path):
+    path = arm_on_ship(tmp_path)
+    text = path.read_text().replace('ship.csv', 'topic')
+    robot = frs.read_description(text)
+    assert (robot.base_motion.poses == [0, 0, 0, 0, 0, 0, 1]).all()
+    lines = [*as_text(summarise(robot))]
+    assert '  moved base: at rest until the topic base_motion moves it' in lines
 
 
 def test_a_missing_table_and_a_robot_without_a_folder_are_refused(tmp_path):
