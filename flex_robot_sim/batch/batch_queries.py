@@ -169,9 +169,9 @@ class BatchQueries:
         out = np.empty((len(arms), STATE_SIZE))
         frames = [_all_rows(table, len(arms)) for table in _frames(arms, _contact_frame, name)]
         self._query(set_contact_states_of_rows, [rows], [*frames, out])
-        force, wrench, point, others = np.split(out, (3, 9, 12), axis=1)
-        normal, gap, slides = others.T
-        return ContactState(force, wrench, point, normal.copy(), gap.copy(), slides != 0.0)
+        normal, gap, slides = out[:, 12:].T
+        fields: list[Any] = [out[:, :3], out[:, 3:9], out[:, 9:12], normal, gap, slides != 0.0]
+        return ContactState(*fields)
 
     def _wrenches(self, function, selected, temporaries):
         """Wrenches (count, 6) that a compiled function finds at the present accelerations."""
