@@ -60,7 +60,7 @@ PROGRAMS = {
     },
     'C': {
         'setup': 'static six_joints_state shaper;',
-        'reset': 'six_joints_reset(&shaper, set_point)',
+        'reset': 'six_joints_reset(&shaper, set_point, nullptr)',
         'step': 'six_joints_step(&shaper, set_point, shaped)',
     },
 }

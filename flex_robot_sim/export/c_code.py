@@ -23,7 +23,7 @@ HEAD = """\
 /* Input shaper "{shaper}" of {robot}.
  * {origin}
  *
- * At set-up: {name}_check(...), and {name}_reset(&state, position) while the joints rest.
+ * At set-up: {name}_check(...), and {name}_reset(&state, position, velocity) while the joints rest.
  * Every {period:.9g} s: {name}_step(&state, set_point, shaped). All return a flex_shaper_code.
  * C99 and C++17 without allocation. Compile without -ffast-math: NaN must stay NaN.
  */
@@ -58,14 +58,20 @@ static inline int32_t {name}_check(
     return FLEX_SHAPER_OK;
 }}
 
-/* Reset to a constant history at the position of the joints, which must rest. */
-static inline int32_t {name}_reset({name}_state *v, const double *position)
+/* Reset to a constant history at the position of the joints, which must rest. velocity may be 0;
+ * if it is not, a reset in motion is refused and the last good set point is held. */
+static inline int32_t {name}_reset(
+    {name}_state *v, const double *position, const double *velocity)
 {{
     memcpy(v->set_point, position, sizeof v->set_point);
-    v->age = 1.0;
+    memset(v->velocity, 0, sizeof v->velocity);
+    if (velocity != 0)
+        memcpy(v->velocity, velocity, sizeof v->velocity);
     {name}_restart(v);
-    if (v->code == FLEX_SHAPER_OK)
+    if (v->code == FLEX_SHAPER_OK) {{
+        v->age = 1.0;
         {name}_advance(v);
+    }}
     return v->code;
 }}
 
@@ -74,7 +80,7 @@ static inline int32_t {name}_reset({name}_state *v, const double *position)
 static inline int32_t {name}_replace(
     {name}_state *v, const double *accepted, const double *position, double duration)
 {{
-    {name}_reset(v, accepted);
+    {name}_reset(v, accepted, 0);
     if (v->code == FLEX_SHAPER_OK) {{
         {limiter_begin}
         v->fade = {name}_max(0.1, 1.5 * {name}_max(duration, {name}_tables.duration));

@@ -8,7 +8,14 @@ from textwrap import wrap
 import numpy as np
 
 from flex_robot_sim.export.shaper_law import CODES
-from flex_robot_sim.export.shaper_tables import FIELDS, MAX_SET_POINT, SIZES, Field, ShaperTables
+from flex_robot_sim.export.shaper_tables import (
+    FIELDS,
+    MAX_SET_POINT,
+    REST_VELOCITY,
+    SIZES,
+    Field,
+    ShaperTables,
+)
 
 TYPES = {'int': 'int32_t', 'real': 'double'}
 INDENT = '    '
@@ -58,6 +65,7 @@ def constants(tables: ShaperTables) -> Iterator[str]:
     yield f'    {upper}_CORNERS = {2 ** tables.sizes["axes"]} /* of a cell of these poses */'
     yield '};'
     yield f'#define {upper}_MAX_SET_POINT {MAX_SET_POINT!r} /* larger ones are refused */'
+    yield f'#define {upper}_REST_VELOCITY {REST_VELOCITY!r} /* a reset above it is refused */'
     yield ''
     yield f'static const char *const {name}_joint_names[] = {{'
     yield from (f'    {literal(joint)},' for joint in tables.joints)

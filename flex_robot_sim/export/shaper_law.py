@@ -33,6 +33,7 @@ CODES = (
 
 VARIABLES = (
     Field('set_point', 'real', ('joints',), 'input', 'rad, m'),
+    Field('velocity', 'real', ('joints',), 'input of a reset', 'rad/s, m/s'),
     Field('code', 'int', (), 'of the last sample'),
     Field('is_reset', 'int', (), '1 after the first reset'),
     Field('accepted', 'real', ('joints',), 'last good set point', 'rad, m'),
@@ -96,12 +97,15 @@ def start(v: Any) -> None:
 
 
 def restart(v: Any) -> None:
-    """Reset to the set point, if it is finite."""
+    """Reset to the set point, if it is finite and the joints rest."""
     v.code = v.OK
     for j in range(v.JOINTS):
-        # also false for NaN
-        if not abs(v.set_point[j]) < v.MAX_SET_POINT:
-            v.code = v.NOT_FINITE
+        # the first bad joint determines the code; comparisons are also false for NaN
+        if v.code == v.OK:
+            if not abs(v.set_point[j]) < v.MAX_SET_POINT:
+                v.code = v.NOT_FINITE
+            elif not abs(v.velocity[j]) <= v.REST_VELOCITY:
+                v.code = v.IN_MOTION
     if v.code == v.OK:
         v.is_reset = 1
         start(v)

@@ -16,6 +16,7 @@ NO_LIMIT = 1e100  # instead of infinity, which structured text does not have
 JUMP_FACTOR = 2.0  # largest change of a set point, over that at the velocity limit
 MAX_JUMP = 0.1  # largest change of a joint without a velocity limit                  [rad, m]
 MAX_SET_POINT = 1e9  # larger set points are refused                                  [rad, m]
+REST_VELOCITY = 1e-3  # above it a joint moves, and a reset is refused            [rad/s, m/s]
 MAX_NAME = 40  # characters of the name of the code
 # words of C, C++ and structured text that are no names
 RESERVED = """

@@ -15,6 +15,7 @@ from flex_robot_sim.export.law_printer import LawPrinter
 from flex_robot_sim.export.shaper_tables import (
     FIELDS,
     MAX_SET_POINT,
+    REST_VELOCITY,
     SIZES,
     Field,
     ShaperTables,
@@ -23,8 +24,8 @@ from flex_robot_sim.export.shaper_tables import (
 
 TYPES = {'int': 'DINT', 'real': 'LREAL'}
 CODES = {name: number for name, number, _ in shaper_law.CODES}
-# codes of checks by joint names, of velocities and of changes, which the block does not have
-UNUSED_CODES = {'WRONG_ROBOT', 'WRONG_JOINTS', 'IN_MOTION', 'CHANGING'}
+# codes of checks by joint names and of changes, which the block does not have
+UNUSED_CODES = {'WRONG_ROBOT', 'WRONG_JOINTS', 'CHANGING'}
 FUNCTIONS = {'min': 'MIN', 'max': 'MAX', 'abs': 'ABS', 'sqrt': 'SQRT', 'float': 'DINT_TO_LREAL'}
 INDENT = '    '
 WIDTH = 95  # of the lines of numbers
@@ -41,6 +42,7 @@ VAR_INPUT
     set_point : ARRAY[0..{last}] OF LREAL; (* [rad, m] *)
     cycle_time : LREAL; (* of the task [s] *)
     reset : BOOL; (* start at set_point *)
+    velocity : ARRAY[0..{last}] OF LREAL; (* of the axes at a reset; 0: unknown [rad/s, m/s] *)
 END_VAR
 VAR_OUTPUT
     shaped : ARRAY[0..{last}] OF LREAL; (* valid after a reset [rad, m] *)
@@ -80,7 +82,7 @@ def structured_text(tables: ShaperTables, origin: str) -> str:
             *(
                 INDENT + printer.declared(field)
                 for field in printer.variables
-                if field.name not in ('set_point', 'code')
+                if field.name not in ('set_point', 'velocity', 'code')
             ),
             'END_VAR',
             'VAR_TEMP',
@@ -210,6 +212,7 @@ def _constants(tables, words) -> Iterator[str]:
     if 'CORNERS' in words:
         yield f'CORNERS : DINT := {2 ** tables.sizes["axes"]}; (* of a cell of these poses *)'
     yield f'MAX_SET_POINT : LREAL := {_number(MAX_SET_POINT)}; (* larger ones are refused *)'
+    yield f'REST_VELOCITY : LREAL := {_number(REST_VELOCITY)}; (* a reset above it is refused *)'
     for field in FIELDS:
         if not field.size and field.name in words:
             value = _number(tables.values[field.name])

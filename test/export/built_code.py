@@ -41,7 +41,7 @@ enum {{ COUNT = {count} }};
 """
 CASE = """\
 static {0}_state {0}_memory;
-static int32_t reset_{0}(const double *p) {{ return {0}_reset(&{0}_memory, p); }}
+static int32_t reset_{0}(const double *p) {{ return {0}_reset(&{0}_memory, p, 0); }}
 static int32_t step_{0}(const double *p, double *q) {{ return {0}_step(&{0}_memory, p, q); }}
 """
 

@@ -13,7 +13,7 @@
         static NEW##_state new;                                                                   \
         double row[2], out[3], unused[2];                                                         \
         long k = 0;                                                                               \
-        if (fread(row, sizeof(double), 2, stdin) != 2 || OLD##_reset(&old, row) != 0)             \
+        if (fread(row, sizeof(double), 2, stdin) != 2 || OLD##_reset(&old, row, 0) != 0)          \
             return 1;                                                                             \
         while (fread(row, sizeof(double), 2, stdin) == 2) {                                       \
             k++;                                                                                  \

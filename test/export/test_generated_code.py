@@ -95,6 +95,63 @@ def test_bad_set_points_hold_the_last_good_one(language):
     assert np.abs(np.diff(shaped, axis=0)).max() <= 1.2 * PERIOD * (1 + 1e-9)
 
 
+def test_a_reset_in_motion_is_refused_as_by_the_core(tmp_path):
+    (tmp_path / 'resets.cpp').write_text(RESETS)
+    words = [f'-I{ROOT / "cpp/flex_shaper/include"}', f'-I{sources()}', '-o', 'program']
+    command = ['g++', '-std=c++17', *EXACT, 'resets.cpp', *words]
+    subprocess.run(command, check=True, cwd=tmp_path)
+    done = subprocess.run([tmp_path / 'program'], capture_output=True, text=True, check=True)
+    core, header = done.stdout.splitlines()
+    assert core.split() == '1 7 7 7 2 0 0 0 7 0.2 0.2 0 0.3 0 0.1'.split()
+    assert header == core
+
+
+RESETS = """\
+#include <cmath>
+#include <cstdio>
+#include <flex_shaper/input_shaper.hpp>
+#include "limited.h"
+
+template <class Reset, class Step> void run(Reset reset, Step step)
+{
+    const double low[] = {0.1, 0.1}, mid[] = {0.2, 0.2}, high[] = {0.3, 0.3}, bad[] = {0.1, NAN};
+    const double fast[] = {0.0, 1.01e-3}, back[] = {-0.1, 0.0}, unknown[] = {0.0, NAN};
+    const double slow[] = {-1e-3, 1e-3}, fast_joint[] = {0.0, 1.0};
+    double out[2] = {-1.0, -1.0};
+    std::printf("%d ", step(low, out));
+    for (const double *velocity : {fast, back, unknown})
+        std::printf("%d ", reset(low, velocity));
+    // the first joint is good, the second one is bad in both
+    std::printf("%d ", reset(bad, fast_joint));
+    std::printf("%d ", reset(mid, slow));
+    std::printf("%d %d ", step(mid, out), step(mid, out));
+    // the last good set point is held
+    std::printf("%d ", reset(high, fast));
+    step(high, out);
+    std::printf("%g %g ", out[0], out[1]);
+    std::printf("%d ", reset(high, slow));
+    step(high, out);
+    std::printf("%g %d ", out[0], reset(low, nullptr));
+    step(low, out);
+    std::printf("%g\\n", out[0]);
+}
+
+int main()
+{
+    flex_shaper::InputShaper core(limited_tables);
+    static limited_state state;
+    run([&](const double *p, const double *v) { return int(core.reset(p, v)); },
+        [&](const double *p, double *out) {
+            const int code = core.step(p);
+            std::copy_n(core.position(), 2, out);
+            return code;
+        });
+    run([&](const double *p, const double *v) { return int(limited_reset(&state, p, v)); },
+        [&](const double *p, double *out) { return int(limited_step(&state, p, out)); });
+}
+"""
+
+
 def test_a_change_of_the_design_in_motion_has_no_jump():
     samples = moves_for(CASES['limited'], 6000, 3)
     words = {1000: 1, 1010: 2, 3000: 2}

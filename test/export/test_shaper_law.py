@@ -9,7 +9,7 @@ import pytest
 from shaper_cases import PERIOD, golden, random_moves, shaper_cases
 
 from flex_robot_sim.export import shaper_law
-from flex_robot_sim.export.shaper_tables import MAX_SET_POINT, shaper_tables
+from flex_robot_sim.export.shaper_tables import MAX_SET_POINT, REST_VELOCITY, shaper_tables
 
 pytestmark = pytest.mark.slow
 
@@ -23,6 +23,7 @@ def variables_of(name):
     tables = shaper_tables(case.specification, case.joints, PERIOD, name)
     v = SimpleNamespace(**{size.upper(): count for size, count in tables.sizes.items()})
     v.CORNERS, v.MAX_SET_POINT = 2 ** tables.sizes['axes'], MAX_SET_POINT
+    v.REST_VELOCITY = REST_VELOCITY
     vars(v).update({code: number for code, number, _ in shaper_law.CODES})
     vars(v).update(tables.values)
     for field in FIELDS:

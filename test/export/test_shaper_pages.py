@@ -38,7 +38,7 @@ REPLACING = """
 #include <cstdio>
 int main() {
     double row[3], command[3];
-    if (std::fread(row, 8, 3, stdin) != 3 || arm_reset(&old, row) != FLEX_SHAPER_OK)
+    if (std::fread(row, 8, 3, stdin) != 3 || arm_reset(&old, row, nullptr) != FLEX_SHAPER_OK)
         return 1;
     for (int k = 1; std::fread(row, 8, 3, stdin) == 3; k++) {
         if (k == 400 && change(command) != FLEX_SHAPER_OK)

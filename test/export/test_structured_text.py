@@ -12,7 +12,7 @@ pytestmark = pytest.mark.slow
 
 CASES = {case.name: case for case in shaper_cases()}
 ROUNDING = 1e-12  # as of the other languages
-NOT_RESET, NOT_FINITE, JUMP, WRONG_PERIOD = 1, 2, 3, 4
+NOT_RESET, NOT_FINITE, JUMP, WRONG_PERIOD, IN_MOTION = 1, 2, 3, 4, 7
 
 
 def block_of(name):
@@ -63,6 +63,25 @@ def test_bad_input_holds_the_last_good_set_point():
     before = list(block.values['shaped'])
     block(set_point=samples[-1].tolist(), cycle_time=2 * PERIOD)
     assert (block.values['code'], block.values['shaped']) == (WRONG_PERIOD, before)
+
+
+def test_a_reset_in_motion_is_refused():
+    block = block_of('limited')
+    still = {'cycle_time': PERIOD, 'reset': True}
+    for velocity in [0.0, 1.01e-3], [-0.1, 0.0], [0.0, np.nan]:
+        block(set_point=[0.1, 0.1], velocity=velocity, **still)
+        assert (block.values['code'], block.values['shaped']) == (IN_MOTION, [0.0, 0.0])
+    # the first joint is good, the second one is bad in both
+    block(set_point=[0.1, np.nan], velocity=[0.0, 1.0], **still)
+    assert block.values['code'] == NOT_FINITE
+    block(set_point=[0.2, 0.2], velocity=[-1e-3, 1e-3], **still)
+    assert (block.values['code'], block.values['shaped']) == (0, [0.2, 0.2])
+    # the last good set point is held
+    block(set_point=[0.3, 0.3], velocity=[0.0, 1.01e-3], **still)
+    assert (block.values['code'], block.values['shaped']) == (IN_MOTION, [0.2, 0.2])
+    # the velocity has no effect without a reset
+    block(set_point=[0.2, 0.2], reset=False)
+    assert (block.values['code'], block.values['shaped']) == (0, [0.2, 0.2])
 
 
 def test_a_second_reset_begins_again():
