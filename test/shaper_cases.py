@@ -9,6 +9,7 @@ import numpy as np
 from flex_robot_sim.analysis.mode_table import ModeTable
 from flex_robot_sim.shaping.impulses import NONE
 from flex_robot_sim.shaping.online_shaper_kernel import shape_samples
+from flex_robot_sim.shaping.shaped_reference import FADE_DURATIONS, MIN_FADE_S, _fading
 from flex_robot_sim.shaping.shaper_specification import ShaperSpecification
 from flex_robot_sim.shaping.shaper_stages import stages_of
 from flex_robot_sim.shaping.textbook_shapers import ei, zv, zvd
@@ -110,6 +111,44 @@ def random_moves(count, joints, seed, speed=1.0, begin=None):
 def golden(case, samples):
     """Shape set points (k, joints) by the compiled law of the library, after a reset at row 0."""
     return GoldenShaper(case, samples[0]).run(samples[1:])
+
+
+# old and new design of replacements: without velocity limits, with them, and one of each
+REPLACEMENTS = (
+    ('two_modes', 'by_pose'),
+    ('limited', 'limited_slow'),
+    ('limited', 'two_modes'),
+    ('two_modes', 'limited'),
+)
+
+
+def replaced(samples, row, old, new):
+    """
+    Shape set points (k, joints) by the library, by a case that another one replaces in motion.
+
+    The mixture (S11) of the shaped positions of both keeps the velocity limits of the new one.
+    :param row: first set point of the new case.
+    """
+    out = golden(old, samples)
+    design = new.specification._replace(velocity_limits=None)
+    limits = new.specification.velocity_limits
+    online = design.online(samples.shape[1], PERIOD)
+    online.reset(samples[row - 1])
+    added = old.specification.online(samples.shape[1], PERIOD).duration
+    fade = max(MIN_FADE_S, FADE_DURATIONS * max(added, online.duration))
+    limiter = None
+    if limits is not None:
+        limiter = VelocityLimiter(limits, PERIOD, online.duration)
+        limiter.reset(out[row - 2])
+    for k in range(row, len(samples)):
+        age = ((k - row + 1) * PERIOD - online.duration) / fade
+        position = online.step(samples[k])
+        position = position + _fading(max(age, 0.0))[0] * (out[k - 1] - position)
+        if limiter is not None:
+            limiter.step(position)
+            position = limiter.position
+        out[k - 1] = position
+    return out
 
 
 class GoldenShaper:

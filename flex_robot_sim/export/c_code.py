@@ -23,7 +23,7 @@ HEAD = """\
 /* Input shaper "{shaper}" of {robot}.
  * {origin}
  *
- * At set-up: {name}_check(...), and {name}_reset(&state, position, velocity) while the joints rest.
+ * At set-up: {name}_check(...). While the joints rest: {name}_reset(&state, position, velocity).
  * Every {period:.9g} s: {name}_step(&state, set_point, shaped). All return a flex_shaper_code.
  * C99 and C++17 without allocation. Compile without -ffast-math: NaN must stay NaN.
  */
@@ -68,24 +68,24 @@ static inline int32_t {name}_reset(
     if (velocity != 0)
         memcpy(v->velocity, velocity, sizeof v->velocity);
     {name}_restart(v);
-    if (v->code == FLEX_SHAPER_OK) {{
-        v->age = 1.0;
+    if (v->code == FLEX_SHAPER_OK)
         {name}_advance(v);
-    }}
     return v->code;
 }}
 
-/* Begin to replace another design, in motion: its accepted set point, its shaped position and its
- * duration. Then call {name}_step_replacing until age is 1. */
+/* Begin to replace another design in motion: whether it is reset, its last good set point, its
+ * shaped position, and its duration. Then call {name}_step_replacing until age is 1. */
 static inline int32_t {name}_replace(
-    {name}_state *v, const double *accepted, const double *position, double duration)
+    {name}_state *v, int32_t is_reset, const double *accepted, const double *position,
+    double duration)
 {{
-    {name}_reset(v, accepted, 0);
-    if (v->code == FLEX_SHAPER_OK) {{
-        {limiter_begin}
-        v->fade = {name}_max(0.1, 1.5 * {name}_max(duration, {name}_tables.duration));
-        v->age = -{name}_tables.duration / v->fade;
-    }}
+    memcpy(v->set_point, accepted, sizeof v->set_point);
+    memcpy(v->replaced, position, sizeof v->replaced);
+    v->replaced_is_reset = is_reset;
+    v->replaced_duration = duration;
+    {name}_begin_replacement(v);
+    if (v->code == FLEX_SHAPER_OK)
+        {name}_advance(v);
     return v->code;
 }}
 
@@ -102,28 +102,13 @@ static inline int32_t {name}_step({name}_state *v, const double *set_point, doub
     return v->code;
 }}
 
-/* Shape a set point by a mixture with the replaced design; older: its member `output`, after its
- * own step with the same set point. */
+/* Shape a set point while the design replaces another one, whose own step with the same set point
+ * returned `replaced`. */
 static inline int32_t {name}_step_replacing(
-    {name}_state *v, const double *set_point, const double *older, double *shaped)
+    {name}_state *v, const double *set_point, const double *replaced, double *shaped)
 {{
-    int32_t j;
-    double u, weight, own[{upper}_JOINTS];
-    memcpy(v->set_point, set_point, sizeof v->set_point);
-    {name}_check_set_point(v);
-    if (v->is_reset != 0) {{
-        {name}_apply_delays(v);
-        v->age = {name}_min(v->age + {name}_period / v->fade, 1.0);
-        u = {name}_max(v->age, 0.0);
-        weight = 1.0 + u * u * u * (-10.0 + u * (15.0 - 6.0 * u));
-        memcpy(own, v->output, sizeof own);
-        for (j = 0; j < {upper}_JOINTS; j++)
-            v->output[j] = own[j] + weight * (older[j] - own[j]);
-        {limit}
-        memcpy(shaped, v->{result}, sizeof v->{result});
-        memcpy(v->output, own, sizeof own); /* its frequencies are those at its own output */
-    }}
-    return v->code;
+    memcpy(v->replaced, replaced, sizeof v->replaced);
+    return {name}_step(v, set_point, shaped);
 }}
 
 #endif
@@ -140,16 +125,8 @@ def c_code(tables: ShaperTables, origin: str) -> str:
         'robot': comment_text(tables.robot) or 'a machine without a name',
         'origin': comment_text(origin),
         'period': tables.values['period'],
-        'result': 'limited' if tables.has_limits else 'output',
-        'limiter_begin': '(void)position; /* no velocity limits */',
-        'limit': '/* no velocity limits */',
+        'result': 'limited' if tables.has_limits else 'mixed',
     }
-    if tables.has_limits:
-        words['limiter_begin'] = (
-            'memcpy(v->limited, position, sizeof v->limited);\n'
-            f'{2 * INDENT}memcpy(v->track[v->track_row], position, sizeof v->limited);'
-        )
-        words['limit'] = f'{tables.name}_limit_velocity(v);'
     return '\n'.join(
         [
             HEAD.format(**words) + shared_declarations(),
@@ -159,8 +136,6 @@ def c_code(tables: ShaperTables, origin: str) -> str:
             '/* Set it to zero, for instance by static storage, before the first call. */',
             'typedef struct {',
             *(INDENT + declaration(field, tables) for field in printer.variables),
-            f'{INDENT}double fade; /* duration of the replacement of another design [s] */',
-            f'{INDENT}double age; /* of this replacement, over its duration; 1: it is complete */',
             f'}} {tables.name}_state;',
             '',
             HELPERS.format(**words),

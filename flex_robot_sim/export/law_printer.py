@@ -52,12 +52,13 @@ class LawPrinter:
     def needed_functions(self) -> list[Callable]:
         """Return the functions of the law that this shaper needs, callees first."""
         law = shaper_law
-        needed: list[Callable] = [law.start, law.restart, law.check_set_point, law.delay_by_time]
+        needed: list[Callable] = [law.start, law.restart, law.begin_replacement]
+        needed += [law.check_set_point, law.delay_by_time]
         if self.tables.has_stages:
             needed += [law.look_up_frequencies, law.delay_by_phase]
         if self.tables.has_limits:
             needed += [law.sample_track, law.limit_velocity]
-        return [*needed, law.apply_delays, law.advance]
+        return [*needed, law.mix, law.advance]
 
     def function(self, function: Callable) -> tuple[str, list[str]]:
         """Return the docstring of a function of the law, and its lines."""

@@ -42,6 +42,12 @@ VARIABLES = (
     Field('filled', 'int', (), 'samples before it'),
     Field('history', 'real', ('samples', 'joints'), 'set points', 'rad, m'),
     Field('mean', 'real', ('joints',), 'weighted sum of an impulse sequence', 'rad, m'),
+    Field('mixed', 'real', ('joints',), 'mean of output and the replaced design', 'rad, m'),
+    Field('replaced', 'real', ('joints',), 'shaped position of the replaced design', 'rad, m'),
+    Field('replaced_is_reset', 'int', (), '1: replaced is valid'),
+    Field('replaced_duration', 'real', (), 'that the replaced design adds, at most', 's'),
+    Field('fade', 'real', (), 'duration of the replacement', 's'),
+    Field('age', 'real', (), 'of the replacement, over this duration; 1: it is complete'),
 )
 STAGE_VARIABLES = (
     Field('present', 'real', ('stages',), 'frequencies', 'Hz'),
@@ -76,6 +82,7 @@ def start(v: Any) -> None:
     """Begin with a constant history at the set point."""
     v.row = 0
     v.filled = 0
+    v.age = 1.0
     for j in range(v.JOINTS):
         v.accepted[j] = v.set_point[j]
         v.output[j] = v.set_point[j]
@@ -109,6 +116,26 @@ def restart(v: Any) -> None:
     if v.code == v.OK:
         v.is_reset = 1
         start(v)
+
+
+def begin_replacement(v: Any) -> None:
+    """Start at the last good set point of a design in motion, to replace this design."""
+    v.code = v.OK
+    if v.replaced_is_reset == 0:
+        v.code = v.NOT_RESET
+    for j in range(v.JOINTS):
+        # also false for NaN
+        if not (abs(v.set_point[j]) < v.MAX_SET_POINT and abs(v.replaced[j]) < v.MAX_SET_POINT):
+            v.code = v.NOT_FINITE
+    if v.code == v.OK:
+        v.is_reset = 1
+        start(v)
+        v.fade = max(0.1, 1.5 * max(v.replaced_duration, v.duration))
+        v.age = 0.0 - v.duration / v.fade
+        if v.LIMITER_SAMPLES > 0:
+            for j in range(v.JOINTS):
+                v.limited[j] = v.replaced[j]
+                v.track[0, j] = v.replaced[j]
 
 
 def check_set_point(v: Any) -> None:
@@ -285,7 +312,7 @@ def limit_velocity(v: Any) -> None:
     v.ticks = v.ticks + 1.0
     newest = v.ticks
     for j in range(v.JOINTS):
-        v.track[v.track_row, j] = v.output[j]
+        v.track[v.track_row, j] = v.mixed[j]
     tick = newest - 1.0 - v.lag
     goal = min(newest, tick + 1.0 + v.catch_up * v.lag)
     tick = max(tick, max(newest - float(v.LIMITER_SAMPLES - 1), 0.0))
@@ -328,17 +355,25 @@ def limit_velocity(v: Any) -> None:
     v.lag = newest - tick
 
 
-def apply_delays(v: Any) -> None:
-    """Delays of one sample, after restart or check_set_point."""
+def mix(v: Any) -> None:
+    """Mix the output with the design that it replaces; the weight of this falls from 1 to 0."""
+    for j in range(v.JOINTS):
+        v.mixed[j] = v.output[j]
+    if v.age < 1.0:
+        part = max(v.age, 0.0)
+        gain = 1.0 + part * part * part * (-10.0 + part * (15.0 - 6.0 * part))
+        for j in range(v.JOINTS):
+            v.mixed[j] = v.output[j] + gain * (v.replaced[j] - v.output[j])
+        v.age = min(v.age + v.period / v.fade, 1.0)
+
+
+def advance(v: Any) -> None:
+    """One sample, after restart, begin_replacement or check_set_point."""
     if v.STAGES > 0:
         look_up_frequencies(v)
     delay_by_time(v)
     if v.STAGES > 0:
         delay_by_phase(v)
-
-
-def advance(v: Any) -> None:
-    """One sample, after restart or check_set_point."""
-    apply_delays(v)
+    mix(v)
     if v.LIMITER_SAMPLES > 0:
         limit_velocity(v)

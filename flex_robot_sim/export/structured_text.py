@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from textwrap import wrap
 
 import numpy as np
@@ -17,7 +17,6 @@ from flex_robot_sim.export.shaper_tables import (
     MAX_SET_POINT,
     REST_VELOCITY,
     SIZES,
-    Field,
     ShaperTables,
     comment_text,
 )
@@ -36,19 +35,25 @@ HEAD = """\
    Joints, in the order of set_point: {joints}.
    Call an instance in every cycle of a task of {period:.9g} s. While reset is TRUE, the block
    starts at set_point: set it to the position of the axes, which must rest. Then give the set
-   points, and use shaped. If code is not 0, the last good set point is held. *)
+   points, and use shaped. If code is not 0, the last good set point is held. While standby is
+   TRUE, shaped is that of the block to replace; afterwards the block replaces it gradually. *)
 FUNCTION_BLOCK FB_{name}
 VAR_INPUT
-    set_point : ARRAY[0..{last}] OF LREAL; (* [rad, m] *)
     cycle_time : LREAL; (* of the task [s] *)
     reset : BOOL; (* start at set_point *)
-    velocity : ARRAY[0..{last}] OF LREAL; (* of the axes at a reset; 0: unknown [rad/s, m/s] *)
+    standby : BOOL; (* follow the block that this block will replace *)
+{inputs}
 END_VAR
 VAR_OUTPUT
     shaped : ARRAY[0..{last}] OF LREAL; (* valid after a reset [rad, m] *)
+    duration : LREAL := {duration}; (* that shaping adds, at most [s] *)
     code : DINT; (* {codes} *)
+{outputs}
 END_VAR
 """
+# variables of the law that callers write, and those that they read
+INPUTS = 'set_point', 'velocity', 'replaced', 'replaced_is_reset', 'replaced_duration'
+OUTPUTS = 'is_reset', 'accepted', 'age'
 
 
 def structured_text(tables: ShaperTables, origin: str) -> str:
@@ -64,6 +69,9 @@ def structured_text(tables: ShaperTables, origin: str) -> str:
         period=tables.values['period'],
         name=tables.name,
         last=tables.sizes['joints'] - 1,
+        duration=_number(tables.values['duration']),
+        inputs='\n'.join(printer.declarations(INPUTS)),
+        outputs='\n'.join(printer.declarations(OUTPUTS)),
         codes='; '.join(
             f'{number}: {meaning.split(":")[0]}'
             for name, number, meaning in shaper_law.CODES
@@ -79,10 +87,10 @@ def structured_text(tables: ShaperTables, origin: str) -> str:
             *(INDENT + line for line in _tables(tables, words)),
             'END_VAR',
             'VAR (* state *)',
-            *(
-                INDENT + printer.declared(field)
+            *printer.declarations(
+                field.name
                 for field in printer.variables
-                if field.name not in ('set_point', 'velocity', 'code')
+                if field.name not in (*INPUTS, *OUTPUTS, 'code')
             ),
             'END_VAR',
             'VAR_TEMP',
@@ -122,10 +130,12 @@ class _TextPrinter(LawPrinter):
 
     def body(self) -> list[str]:
         """Return the statements of the block."""
-        result = 'limited' if self.tables.has_limits else 'output'
+        result = 'limited' if self.tables.has_limits else 'mixed'
         return [
             'IF NOT (ABS(cycle_time - period) <= 1.0E-6 * period) THEN',
             f'{INDENT}code := {CODES["WRONG_PERIOD"]};',
+            'ELSIF standby THEN',
+            *(INDENT + line for line in self.call(shaper_law.begin_replacement)),
             'ELSIF reset THEN',
             *(INDENT + line for line in self.call(shaper_law.restart)),
             'ELSE',
@@ -139,13 +149,13 @@ class _TextPrinter(LawPrinter):
             'END_IF;',
         ]
 
-    def declared(self, field: Field) -> str:
-        """Return the declaration of a variable."""
-        return f'{field.name} : {self.type_of(field)}; (* {meaning_of(field)} *)'
-
-    def type_of(self, field: Field) -> str:
-        """Return the type of a field."""
-        return _type(field, self.tables)
+    def declarations(self, names: Iterable[str]) -> list[str]:
+        """Return the declarations of variables of the law."""
+        fields = {field.name: field for field in self.variables}
+        return [
+            f'{INDENT}{name} : {_type(field, self.tables)}; (* {meaning_of(field)} *)'
+            for name, field in ((name, fields[name]) for name in names)
+        ]
 
     def variable(self, name):
         return str(CODES[name]) if name in CODES else name
@@ -214,7 +224,7 @@ def _constants(tables, words) -> Iterator[str]:
     yield f'MAX_SET_POINT : LREAL := {_number(MAX_SET_POINT)}; (* larger ones are refused *)'
     yield f'REST_VELOCITY : LREAL := {_number(REST_VELOCITY)}; (* a reset above it is refused *)'
     for field in FIELDS:
-        if not field.size and field.name in words:
+        if not field.size and field.name in words and field.name != 'duration':
             value = _number(tables.values[field.name])
             yield f'{field.name} : LREAL := {value}; (* {meaning_of(field)} *)'
 

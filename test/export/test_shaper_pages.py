@@ -113,12 +113,53 @@ def test_a_design_replaces_another_one_as_on_the_page(folder):
 
 def test_the_program_of_the_page_uses_the_block_as_it_is(folder):
     block = FunctionBlock((folder / 'arm.st').read_text())
-    (text,) = (one for one in blocks(CODE, '') if 'PROGRAM' in one)
+    text = next(one for one in blocks(CODE, '') if 'PROGRAM' in one)
     assert f': {block.name};' in text
     inputs = re.findall(r'(\w+) :=', text)
     assert {*inputs, *re.findall(r'shaper\.(\w+)', text)} <= block.values.keys()
     block(set_point=[0.1, 0.2, 0.3], cycle_time=0.001, reset=True)
     assert (block.values['shaped'], block.values['code']) == ([0.1, 0.2, 0.3], 0)
+
+
+def test_a_block_replaces_another_one_as_on_the_page(folder):
+    loaded = ShaperSpecification('zv', frs.shaping.zv(2.1), velocity_limits=np.full(3, 1.5))
+    write_shaper('loaded.json', loaded, 'two_link', JOINTS)
+    assert main(shlex.split('shape --design loaded.json --code st --output loaded.st')) == 0
+    _, text = (one for one in blocks(CODE, '') if 'PROGRAM' in one)
+    instances = {
+        name: FunctionBlock((folder / f'{kind}.st').read_text())
+        for name, kind in re.findall(r'(\w+) : FB_(\w+);', text)
+    }
+    assert {block.name for block in instances.values()} == {'FB_arm', 'FB_loaded'}
+    u = np.clip(np.arange(3000) / 800, 0.0, 1.0)[:, None]
+    samples = (3 * u**2 - 2 * u**3) * [0.5, -0.4, 0.3]
+    shaped = []
+    for k, sample in enumerate(samples):
+        variables = {'positions': sample.tolist(), 'velocities': [0.0] * 3}
+        run_calls(text, instances, {**variables, 'is_enabled': k > 0, 'is_loaded': k >= 400})
+        assert [block.values['code'] for block in instances.values()] == [0, 0]
+        shaped.append(list(instances['now'].values['shaped']))
+    assert np.array_equal(shaped[-1], samples[-1])
+    # no faster than the move, whose velocity changes by 5e-6 in a sample
+    assert np.abs(np.diff(shaped, axis=0)).max() < np.abs(np.diff(samples, axis=0)).max()
+    assert np.abs(np.diff(shaped, 2, axis=0)).max() < 5e-6
+
+
+def run_calls(text, instances, variables):
+    """Call function blocks as a program does; inputs are variables, outputs and numbers."""
+    for name, inputs in re.findall(r'^(\w+)\((.*?)\);', text, re.DOTALL | re.MULTILINE):
+        values = {}
+        for one in inputs.split(','):
+            target, value = one.split(':=')
+            is_inverted, block, word = re.fullmatch(
+                r'(NOT )?(?:([a-z]\w*)\.)?([\w.]+)', value.strip()
+            ).groups()
+            if word[0].isdigit():
+                found = float(word)
+            else:
+                found = instances[block].values[word] if block else variables[word]
+            values[target.strip()] = not found if is_inverted else found
+        instances[name](**values)
 
 
 @pytest.mark.long

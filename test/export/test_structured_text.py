@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from shaper_cases import PERIOD, golden, random_moves, shaper_cases
+from shaper_cases import PERIOD, REPLACEMENTS, golden, random_moves, replaced, shaper_cases
 from structured_text_interpreter import FunctionBlock
 
 from flex_robot_sim.export.shaper_tables import shaper_tables
@@ -44,6 +44,56 @@ def test_text_equals_the_compiled_law_of_the_library(name, request):
     assert not codes.any()
     expected = golden(CASES[name], samples)
     assert np.abs(shaped - expected).max() <= ROUNDING * np.abs(expected).max()
+
+
+def step_both(old, new, standby, **inputs):
+    """Call two blocks in a cycle, as on the page: the new one follows or replaces the old one."""
+    old(cycle_time=PERIOD, **inputs)
+    new(
+        cycle_time=PERIOD,
+        standby=standby,
+        set_point=list(old.values['accepted']),
+        replaced=list(old.values['shaped']),
+        replaced_is_reset=old.values['is_reset'],
+        replaced_duration=old.values['duration'],
+    )
+    return list(new.values['shaped'])
+
+
+@pytest.mark.parametrize('old, new', REPLACEMENTS)
+def test_a_replacement_in_motion_is_that_of_the_library(old, new):
+    samples = random_moves(2400, 2, 3, 1.4)
+    samples[2000:] = samples[1999]
+    row, blocks, out = 900, (block_of(old), block_of(new)), []
+    step_both(*blocks, standby=True, set_point=samples[0].tolist(), reset=True)
+    for k, sample in enumerate(samples[1:], 1):
+        out.append(step_both(*blocks, standby=k < row, set_point=sample.tolist(), reset=False))
+        assert [block.values['code'] for block in blocks] == [0, 0]
+        if k < row:
+            assert out[-1] == blocks[0].values['shaped']
+    expected = replaced(samples, row, CASES[old], CASES[new])
+    assert np.abs(out - expected).max() <= ROUNDING * np.abs(expected).max()
+    assert blocks[1].values['age'] == 1.0
+    assert np.array_equal(out[-1], samples[-1])
+
+
+def test_a_replacement_follows_the_checks_of_the_old_block():
+    blocks = old, new = block_of('two_modes'), block_of('by_pose')
+    samples = random_moves(700, 2, 2)[200:]
+    # before a reset of the old block there is nothing to replace
+    shaped = step_both(*blocks, standby=True, set_point=[0.5, 0.5], reset=False)
+    assert (new.values['code'], new.values['is_reset'], shaped) == (NOT_RESET, 0, [0.0, 0.0])
+    out = [step_both(*blocks, standby=True, set_point=samples[0].tolist(), reset=True)]
+    for k, sample in enumerate(samples[1:], 1):
+        # bad set points begin before the replacement and end in it
+        bad = [np.nan, 0.0] if 195 <= k < 205 else sample.tolist()
+        out.append(step_both(*blocks, standby=k < 200, set_point=bad, reset=False))
+        assert new.values['code'] == 0
+        assert old.values['code'] == (NOT_FINITE if 195 <= k < 205 else 0)
+    held = samples.copy()
+    held[195:205] = held[194]
+    expected = replaced(held, 200, CASES['two_modes'], CASES['by_pose'])
+    assert np.abs(np.array(out[1:]) - expected).max() <= ROUNDING
 
 
 def test_bad_input_holds_the_last_good_set_point():
