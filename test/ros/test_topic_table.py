@@ -9,8 +9,8 @@ from flex_robot_sim.ros import services, topics
 from flex_robot_sim.ros.topics import Quality
 
 PACKAGE = ROOT / 'flex_robot_sim'
-# names of topics that are also ordinary words
-WORDS = {'joint_trajectory', 'push', 'strain'}
+# names of topics that are also words of a description or ordinary ones
+WORDS = {'base_motion', 'joint_trajectory', 'push', 'strain'}
 
 
 def test_no_name_is_given_twice():
