@@ -402,7 +402,9 @@ def midpoint_step(arm, loads, settings, state, step, watch, work):
             flow[2] += abs(energy - expected)
             open_error = expected - energy - work.step[2]
             correction = 0.0
-            max_correction = MAX_ENERGY_CORRECTION if is_accurate and not has_contacts else 1.0
+            # an arm with contacts takes all excess at once, so that its energy never rises
+            has_limit = is_accurate and arm.contact_kind.size == 0
+            max_correction = MAX_ENERGY_CORRECTION if has_limit else 1.0
             if kinetic > 0.0 and not (is_prescribed or is_moved):
                 correction = min(max(open_error / kinetic, -max_correction), MAX_ENERGY_CORRECTION)
             scale = sqrt(1.0 + correction)

@@ -155,7 +155,7 @@ def test_body_in_flight_keeps_its_momentum_and_gains_no_energy():
     for _ in range(100):
         sim.step(10)
         balance = sim.energy().balance / scale
-        assert balance < last + 1e-15  # without the correction: 1e-13
+        assert balance < last + 5e-15  # rounding of ten steps; without the correction: 1e-13
         last = balance
     assert abs(sim.momentum() - start).max() < 1e-14
     assert sim.centre_of_mass == pytest.approx(centre + start[3:] / 2, rel=1e-12)
