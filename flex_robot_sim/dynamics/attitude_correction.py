@@ -1,12 +1,16 @@
 """
-Correction of the energy of a free base whose momentum must stay, by a small turn.
+Corrections of the energy of a free base where (T44) does not suffice.
 
-The correction (T44) scales the motion without momentum. A single rigid body has no such motion.
+It scales the motion without momentum. A single rigid body has no such motion: a small turn lowers
+its energy at a constant momentum. A step that is too long may have more excess than that motion
+has energy; then the momentum falls, so that the energy never rises.
 """
 
 from numpy import sqrt
 
+from flex_robot_sim.dynamics.energy import set_energies
 from flex_robot_sim.dynamics.free_base import solve_base, turned_quaternion
+from flex_robot_sim.dynamics.momentum import set_total_momentum
 from flex_robot_sim.jit.compiled import compiled
 
 MAX_TURN = 1e-6  # by which a correction may turn an arm                                   [rad]
@@ -59,3 +63,20 @@ def turn_base_pose(work, a, b, c, move):
     i, j, k, w = turned_quaternion(pose, 0.5 * a, 0.5 * b, 0.5 * c)
     scale = 1.0 / sqrt(i * i + j * j + k * k + w * w)
     pose[3], pose[4], pose[5], pose[6] = scale * i, scale * j, scale * k, scale * w
+
+
+@compiled
+def lower_energy_by_momentum(arm, excess, q, qd, work):
+    """
+    Scale all rates so that the energy falls, and store the momentum.
+
+    :param excess: energy to take [J]; q: coordinates, (n,); qd: their rates, changed in place.
+    :returns: energy that it took [J].
+    """
+    set_energies(arm, q, qd, work, work.energy)
+    taken = min(excess, work.energy[0])
+    scale = sqrt(1.0 - taken / work.energy[0]) if taken > 0.0 else 1.0
+    for k in range(qd.size):
+        qd[k] *= scale
+    set_total_momentum(arm, q, qd, work.momentum, work)
+    return taken

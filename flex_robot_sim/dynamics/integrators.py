@@ -14,7 +14,10 @@ Orders and stability: Hairer, Lubich & Wanner, Geometric Numerical Integration (
 from math import inf, isfinite, sqrt
 
 from flex_robot_sim.dynamics.arm_state import RK4, SEMI_IMPLICIT_EULER
-from flex_robot_sim.dynamics.attitude_correction import lower_energy_by_turn
+from flex_robot_sim.dynamics.attitude_correction import (
+    lower_energy_by_momentum,
+    lower_energy_by_turn,
+)
 from flex_robot_sim.dynamics.constraints.compliance import compliance_loss
 from flex_robot_sim.dynamics.constraints.end_motion import set_end_twists
 from flex_robot_sim.dynamics.constraints.projection import (
@@ -426,11 +429,16 @@ def midpoint_step(arm, loads, settings, state, step, watch, work):
             if has_dc_motor:
                 accept_motor_step(work)
             if arm.contact_kind.size > 0:
-                keep_gaps(work)
-                if arm.base.shape[0] == 6 and not is_tied and work.step[2] > 0.0:
-                    taken = lower_energy_by_turn(arm, work.step[2], qd, work)
+                if is_free and not is_tied and work.step[2] > 0.0:
+                    excess = work.step[2]
+                    taken = 0.0
+                    if arm.base.shape[0] == 6:
+                        taken = lower_energy_by_turn(arm, excess, qd, work)
+                    if taken == 0.0:
+                        taken = lower_energy_by_momentum(arm, excess, q, qd, work)
                     work.step[1] -= taken
                     work.step[2] -= taken
+                keep_gaps(work)
         if is_moved:
             begin_substep_of_base(work)
         if remaining < MIN_SUBSTEP_RATIO * h:
