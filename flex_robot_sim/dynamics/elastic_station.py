@@ -14,9 +14,13 @@ from flex_robot_sim.spatial.exponential import set_rotation, set_turn
 from flex_robot_sim.spatial.screws import add_bracket
 
 
-@compiled
-def set_elastic_station(arm, s, i, q, qd, work):
-    """Pose, relative twist Ve = K de/dt, Jacobian K and bias beta of station s on body i (T95)."""
+@compiled(inline=True)
+def set_elastic_station(arm, s, i, q, qd, has_jacobian, work):
+    """
+    Pose and relative twist Ve of station s on body i (T95).
+
+    :param has_jacobian: whether the Jacobian K and the bias beta are set, too; a constant.
+    """
     first, n = arm.first[i], arm.modes[i]
     theta, dtheta, r, dr = work.theta, work.dtheta, work.station_p[s], work.dr
     K, G, alpha, turn = work.K[s], work.G, work.alpha, work.station_turn
@@ -62,11 +66,12 @@ def set_elastic_station(arm, s, i, q, qd, work):
         dr[0] += u3 * de
         dr[1] += u4 * de
         dr[2] += u5 * de
-        K[0, k], K[1, k], K[2, k], K[3, k], K[4, k], K[5, k] = u0, u1, u2, u3, u4, u5
+        if has_jacobian:
+            K[0, k], K[1, k], K[2, k], K[3, k], K[4, k], K[5, k] = u0, u1, u2, u3, u4, u5
     set_turn(theta, dtheta, turn, G, alpha)
     set_turned(turn, arm.station_home_R[s], work.station_R[s])
     # angular part G dtheta/de, linear part r x angular + dr/de                             (T11)
-    for k in range(n):
+    for k in range(n if has_jacobian else 0):
         x, y, z = K[0, k], K[1, k], K[2, k]
         wx = G[0, 0] * x + G[0, 1] * y + G[0, 2] * z
         wy = G[1, 0] * x + G[1, 1] * y + G[1, 2] * z
@@ -77,10 +82,13 @@ def set_elastic_station(arm, s, i, q, qd, work):
         K[5, k] += r[0] * wy - r[1] * wx
     for a in range(3):
         Ve[a] = G[a, 0] * dtheta[0] + G[a, 1] * dtheta[1] + G[a, 2] * dtheta[2]
-        beta[a] = alpha[a] + G[a, 0] * ax + G[a, 1] * ay + G[a, 2] * az
+        if has_jacobian:
+            beta[a] = alpha[a] + G[a, 0] * ax + G[a, 1] * ay + G[a, 2] * az
     Ve[3] = r[1] * Ve[2] - r[2] * Ve[1] + dr[0]
     Ve[4] = r[2] * Ve[0] - r[0] * Ve[2] + dr[1]
     Ve[5] = r[0] * Ve[1] - r[1] * Ve[0] + dr[2]
+    if not has_jacobian:
+        return
     beta[3] = dr[1] * Ve[2] - dr[2] * Ve[1] + r[1] * beta[2] - r[2] * beta[1] + bx
     beta[4] = dr[2] * Ve[0] - dr[0] * Ve[2] + r[2] * beta[0] - r[0] * beta[2] + by
     beta[5] = dr[0] * Ve[1] - dr[1] * Ve[0] + r[0] * beta[1] - r[1] * beta[0] + bz

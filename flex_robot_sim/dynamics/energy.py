@@ -9,7 +9,7 @@ from flex_robot_sim.dynamics.constraints.compliance import compliance_energy
 from flex_robot_sim.dynamics.contact.gaps import set_contact_gaps
 from flex_robot_sim.dynamics.forces import spring_energy
 from flex_robot_sim.dynamics.joint_laws.maxwell_slip import slip_energy
-from flex_robot_sim.dynamics.kinematics import set_base_poses, set_motion
+from flex_robot_sim.dynamics.kinematics import set_twists
 from flex_robot_sim.jit.compiled import compiled
 
 
@@ -21,8 +21,7 @@ def set_energies(arm, q, qd, work, out):
     :param arm: ArmModel with n coordinates.
     :param q: coordinates, (n,) [rad, m]; qd are their rates.
     """
-    set_motion(arm, q, qd, work)
-    set_base_poses(arm, work)
+    set_twists(arm, q, qd, work)
     set_energies_of_motion(arm, q, qd, work, out)
 
 

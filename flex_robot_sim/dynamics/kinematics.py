@@ -9,7 +9,7 @@ of an elastic body is attached to a station: the frame of the cross-section at x
 with the deflections u, v, w, the turn phi and the shortening s at x, all functions of the elastic
 coordinates e. In a segment of a beam the setback -1/6 int (v', w') (v'^2 + w'^2) joins v and w.
 Relative to the root, the station has the twist K de/dt (T11) and the velocity-dependent
-acceleration beta (T12).
+acceleration beta (T12). Energies need neither K nor beta: `set_twists` leaves them out.
 """
 
 from flex_robot_sim.dynamics.elastic_station import set_elastic_station, set_elastic_station_pose
@@ -38,33 +38,52 @@ def set_motion(arm, q, qd, work):
     :param work: Workspace; receives R, origin, V, c of the bodies and K, beta of the stations.
     """
     for i in range(arm.parent.size):
-        parent, station, j = arm.parent[i], arm.station[i], arm.joint[i]
-        R, p, V, c = work.R[i], work.origin[i], work.V[i], work.c[i]
-
-        # pose in the parent: motion along the screw of the joint from the home pose
+        station, j, c = arm.station[i], arm.joint[i], work.c[i]
         if station >= 0:
-            set_station(arm, station, parent, q, qd, work)
+            set_station(arm, station, arm.parent[i], q, qd, work)
         set_pose_in_parent(arm, i, q, work)
-
-        # twist: that of the station plus the joint motion                            (8.51), (T13)
+        set_twist(arm, i, qd, work)
         c[:] = 0.0
-        if parent < 0:
-            if work.base_moves[0] != 0.0:
-                set_in_child(R, p, work.root_V, V)
-            else:
-                V[:] = 0.0
-                add_base_rates(arm, qd, V)
-        elif station >= 0:
-            parent_motion = work.parent_motion
-            for r in range(6):
-                parent_motion[r] = work.V[parent, r] + work.Ve[station, r]
-            set_in_child(R, p, parent_motion, V)
-            set_in_child(R, p, work.beta[station], c)
-        else:
-            set_in_child(R, p, work.V[parent], V)
+        if station >= 0:
+            set_in_child(work.R[i], work.origin[i], work.beta[station], c)
         if j >= 0:
-            add_scaled(qd[j], arm.screw[i], V)
-            add_bracket(qd[j], V, arm.screw[i], c)
+            add_bracket(qd[j], work.V[i], arm.screw[i], c)
+
+
+@compiled
+def set_twists(arm, q, qd, work):
+    """
+    Twist V, and pose in the parent and in the base frame, of every body.
+
+    They are those of `set_motion`, which also computes what accelerations need.
+    """
+    for i in range(arm.parent.size):
+        if arm.station[i] >= 0:
+            set_station_twist(arm, arm.station[i], arm.parent[i], q, qd, work)
+        set_pose_in_parent(arm, i, q, work)
+        set_base_pose(arm, i, work)
+        set_twist(arm, i, qd, work)
+
+
+@compiled(inline=True)
+def set_twist(arm, i, qd, work):
+    """Twist of body i: that of its station or parent plus the joint motion (8.51), (T13)."""
+    parent, station, j = arm.parent[i], arm.station[i], arm.joint[i]
+    R, p, V = work.R[i], work.origin[i], work.V[i]
+    if parent < 0 and work.base_moves[0] != 0.0:
+        set_in_child(R, p, work.root_V, V)
+    elif parent < 0:
+        V[:] = 0.0
+        add_base_rates(arm, qd, V)
+    elif station >= 0:
+        parent_motion = work.parent_motion
+        for r in range(6):
+            parent_motion[r] = work.V[parent, r] + work.Ve[station, r]
+        set_in_child(R, p, parent_motion, V)
+    else:
+        set_in_child(R, p, work.V[parent], V)
+    if j >= 0:
+        add_scaled(qd[j], arm.screw[i], V)
 
 
 @compiled
@@ -85,8 +104,24 @@ def set_pose_in_parent(arm, i, q, work):
 @compiled
 def set_station(arm, s, i, q, qd, work):
     """Pose, relative twist Ve = K de/dt, Jacobian K and bias beta of station s on body i."""
+    set_station_of(arm, s, i, q, qd, True, work)
+
+
+@compiled
+def set_station_twist(arm, s, i, q, qd, work):
+    """Pose and relative twist Ve of station s on body i."""
+    set_station_of(arm, s, i, q, qd, False, work)
+
+
+@compiled(inline=True)
+def set_station_of(arm, s, i, q, qd, has_jacobian, work):
+    """
+    Pose and relative twist Ve of station s on body i.
+
+    :param has_jacobian: whether the Jacobian K and the bias beta are set, too; a constant.
+    """
     if arm.kind[i] == ELASTIC:
-        set_elastic_station(arm, s, i, q, qd, work)
+        set_elastic_station(arm, s, i, q, qd, has_jacobian, work)
         return
     if arm.kind[i] == SLIDING:
         set_sliding_station(arm, s, i, q, qd, work)
@@ -151,28 +186,29 @@ def set_station(arm, s, i, q, qd, work):
     # Jacobian: angular part G Theta, linear part r x angular + gradient of r                 (T11)
     G, K, alpha = work.G, work.K[s], work.alpha
     set_turn(theta, dtheta, work.station_R[s], G, alpha)
-    for k in range(n):
-        if k < y_end:
-            axis, turn = 2, slope[k]
-        elif k < z_end:
-            axis, turn = 1, -slope[k]
-        elif k < t_end:
-            axis, turn = 0, shape[k]
-        else:
-            axis, turn = 0, 0.0
-        x, y, w = G[0, axis] * turn, G[1, axis] * turn, G[2, axis] * turn
-        K[0, k], K[1, k], K[2, k] = x, y, w
-        K[3, k] = r[1] * w - r[2] * y
-        K[4, k] = r[2] * x - r[0] * w
-        K[5, k] = r[0] * y - r[1] * x
-        if k < z_end:
-            K[3, k] -= h[k]
-            K[4 if k < y_end else 5, k] += shape[k]
-            if setback.shape[0] > 0:
-                K[4, k] -= gradient[0, k]
-                K[5, k] -= gradient[1, k]
-        elif k >= t_end:
-            K[3, k] += shape[k]
+    if has_jacobian:
+        for k in range(n):
+            if k < y_end:
+                axis, turn = 2, slope[k]
+            elif k < z_end:
+                axis, turn = 1, -slope[k]
+            elif k < t_end:
+                axis, turn = 0, shape[k]
+            else:
+                axis, turn = 0, 0.0
+            x, y, w = G[0, axis] * turn, G[1, axis] * turn, G[2, axis] * turn
+            K[0, k], K[1, k], K[2, k] = x, y, w
+            K[3, k] = r[1] * w - r[2] * y
+            K[4, k] = r[2] * x - r[0] * w
+            K[5, k] = r[0] * y - r[1] * x
+            if k < z_end:
+                K[3, k] -= h[k]
+                K[4 if k < y_end else 5, k] += shape[k]
+                if setback.shape[0] > 0:
+                    K[4, k] -= gradient[0, k]
+                    K[5, k] -= gradient[1, k]
+            elif k >= t_end:
+                K[3, k] += shape[k]
 
     # relative twist, and the velocity-dependent part of its rate                             (T12)
     Ve, beta, angular_rate = work.Ve[s], work.beta[s], work.angular_rate
@@ -182,6 +218,8 @@ def set_station(arm, s, i, q, qd, work):
     Ve[3] = r[1] * Ve[2] - r[2] * Ve[1] + dr[0]
     Ve[4] = r[2] * Ve[0] - r[0] * Ve[2] + dr[1]
     Ve[5] = r[0] * Ve[1] - r[1] * Ve[0] + dr[2]
+    if not has_jacobian:
+        return
     for a in range(3):
         beta[a] = alpha[a]
     beta[3] = dr[1] * Ve[2] - dr[2] * Ve[1] + r[1] * alpha[2] - r[2] * alpha[1] + second_x
