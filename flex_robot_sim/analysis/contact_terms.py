@@ -12,9 +12,9 @@ import numpy as np
 
 from flex_robot_sim.analysis.differences import slopes
 from flex_robot_sim.analysis.workspace_pool import borrowed
-from flex_robot_sim.dynamics.contact.gaps import set_contact_jacobian
-from flex_robot_sim.dynamics.contact.instant import set_contact_motion
+from flex_robot_sim.dynamics.contact.gaps import set_contact_gaps, set_contact_jacobian
 from flex_robot_sim.dynamics.joint_laws.stops import stop_force
+from flex_robot_sim.dynamics.kinematics import set_base_poses, set_motion
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.friction import DEFAULT_SMOOTHING_RATE
@@ -84,6 +84,8 @@ def _force_and_slopes(arm, g, gap, u):
 @compiled
 def _set_jacobian(arm, q, qd, work):
     """Gaps and Jacobian of all points at coordinates q (n,)."""
-    set_contact_motion(arm, q, qd, work)
+    set_motion(arm, q, qd, work)
+    set_base_poses(arm, work)
+    set_contact_gaps(arm, work)
     for g in range(arm.contact_kind.size):
         set_contact_jacobian(arm, g, work)

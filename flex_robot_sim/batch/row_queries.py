@@ -8,13 +8,7 @@ from flex_robot_sim.dynamics.constraints.rows import add_constraint_loads, set_c
 from flex_robot_sim.dynamics.contact.state import set_contact_state
 from flex_robot_sim.dynamics.forward_dynamics import inverse_dynamics
 from flex_robot_sim.dynamics.instant import set_applied_effort, set_instant_accelerations
-from flex_robot_sim.dynamics.kinematics import (
-    set_base_poses,
-    set_motion,
-    set_poses,
-    set_station,
-    set_station_pose,
-)
+from flex_robot_sim.dynamics.kinematics import set_poses, set_station, set_station_pose, set_twists
 from flex_robot_sim.dynamics.momentum import set_total_momentum
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.spatial.exponential import set_rotation_vector
@@ -30,8 +24,7 @@ def set_body_motion_of_rows(arms, states, works, body, first, end, R, p, V):
     :param R: receives rotations (c, 3, 3), p origins (c, 3) [m], V body twists (c, 6).
     """
     for k in range(first, end):
-        set_motion(arms[k], states[k].q, states[k].qd, works[k])
-        set_base_poses(arms[k], works[k])
+        set_twists(arms[k], states[k].q, states[k].qd, works[k])
         set_copy(works[k].base_p[body], p[k])
         for r in range(3):
             set_copy(works[k].base_R[body, r], R[k, r])

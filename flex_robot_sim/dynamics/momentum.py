@@ -16,7 +16,7 @@ moment, together with this centre; the base moves so that the centre follows the
 from flex_robot_sim.dynamics.composite_bodies import rotated_symmetric
 from flex_robot_sim.dynamics.energy import sum_with_momentum
 from flex_robot_sim.dynamics.free_base import factor_base, solve_base
-from flex_robot_sim.dynamics.kinematics import set_base_poses, set_motion
+from flex_robot_sim.dynamics.kinematics import set_base_poses, set_twists
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.spatial.screws import add_to_parent
 
@@ -29,8 +29,7 @@ def set_total_momentum(arm, q, qd, out, work):
     :param q: coordinates, (n,) [rad, m]; qd are their rates.
     :param out: receives both, (9,) [N m s, N s, m]; without a mass, zeros.
     """
-    set_motion(arm, q, qd, work)
-    set_base_poses(arm, work)
+    set_twists(arm, q, qd, work)
     sum_with_momentum(arm, q, qd, work)
     store_momentum(1.0, work, out)
 
@@ -118,8 +117,7 @@ def restore_momentum(arm, q, qd, stored, work):
     :param q: coordinates between two steps, (n,); qd: their rates, changed in place.
     :param stored: momentum and centre of mass (9,), as of `set_total_momentum`.
     """
-    set_motion(arm, q, qd, work)
-    set_base_poses(arm, work)
+    set_twists(arm, q, qd, work)
     sum_with_momentum(arm, q, qd, work)
     _, cx, cy, cz = set_locked_arm(work)
     R, p, twist, count = work.base_R[0], work.base_p[0], work.base_force, arm.base.shape[0]

@@ -9,7 +9,7 @@ from math import sqrt, tanh
 from flex_robot_sim.dynamics.constraints.rows import set_in_body
 from flex_robot_sim.dynamics.contact.gaps import set_axes, set_contact_gaps, velocity_of
 from flex_robot_sim.dynamics.joint_laws.stops import stop_force
-from flex_robot_sim.dynamics.kinematics import set_base_poses, set_motion
+from flex_robot_sim.dynamics.kinematics import set_twists
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.model.friction import DEFAULT_SMOOTHING_RATE
 from flex_robot_sim.model.stops import STOP_DEPTH
@@ -18,8 +18,7 @@ from flex_robot_sim.model.stops import STOP_DEPTH
 @compiled
 def set_contact_motion(arm, q, qd, work):
     """Gaps, axes, and rates along these, of all points, for coordinates and rates (n,)."""
-    set_motion(arm, q, qd, work)
-    set_base_poses(arm, work)
+    set_twists(arm, q, qd, work)
     set_contact_gaps(arm, work)
     for g in range(arm.contact_kind.size):
         set_axes(arm, g, work)
