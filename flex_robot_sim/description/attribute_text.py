@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from flex_robot_sim.description.schema import REQUIRED, Attribute, Element
 from flex_robot_sim.description.values import MATRIX_SYMMETRY, MAX_VALUE, closest, violated_bound
-from flex_robot_sim.description.words import REQUIRED, Attribute, Element
 from flex_robot_sim.util.exceptions import SettingError, shortened
 
 VECTOR_LETTERS = {'x': (1.0, 0.0, 0.0), 'y': (0.0, 1.0, 0.0), 'z': (0.0, 0.0, 1.0)}
@@ -22,7 +22,7 @@ def attribute_texts(
     Return the texts {attribute: text} of the values; None leaves an optional attribute out.
 
     :param owner: of the values, as messages name it, for instance `joint "elbow"`.
-    :param element: words.Element that lists the attributes.
+    :param element: schema.Element that lists the attributes.
     :param values: {attribute: value}.
     :param arguments: {attribute: argument} where the name of the argument differs.
     """

@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from flex_robot_sim.description.links import Inertial, Joint, Link
+from flex_robot_sim.description.schema import Attribute
 from flex_robot_sim.description.urdf_words import URDF
-from flex_robot_sim.description.words import FLEXIBILITY, Attribute
+from flex_robot_sim.description.words import FLEXIBILITY
 
 MAX_DAMPING_RATIO = 0.9
 

@@ -5,7 +5,7 @@ The reader also passes over what only other programs use.
 """
 
 from flex_robot_sim.description.joint_types import JOINT_TYPES
-from flex_robot_sim.description.words import REQUIRED, Attribute, Element, name, number, positive
+from flex_robot_sim.description.schema import REQUIRED, Attribute, Element, name, number, positive
 
 CONSTRAINT_TYPES = ('fixed', 'revolute', 'spherical', 'universal', 'prismatic', 'distance')
 _VECTOR_ZERO = (0.0, 0.0, 0.0)

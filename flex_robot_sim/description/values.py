@@ -9,7 +9,7 @@ import numpy as np
 
 from flex_robot_sim.description.document import Document, XmlElement
 from flex_robot_sim.description.joint_types import JOINT_TYPES
-from flex_robot_sim.description.words import REQUIRED, Attribute, Element
+from flex_robot_sim.description.schema import REQUIRED, Attribute, Element
 from flex_robot_sim.util.exceptions import DescriptionError
 
 MAX_VALUE = 1e30  # products of a few larger values are not finite
@@ -40,7 +40,7 @@ def read_attributes(
     """
     Return the attributes of `element` by name, with defaults.
 
-    :param row: `words.Element` that lists the attributes.
+    :param row: `schema.Element` that lists the attributes.
     :param unknown: reaction to an unknown attribute that resembles no known one: 'error',
         'warning' or 'nothing'.
     :param passed_over: further attributes, which are ignored.

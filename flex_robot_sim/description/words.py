@@ -5,12 +5,8 @@ The reader checks documents against these tables. `docs/description.md` lists th
 page, the reader and the error messages agree.
 """
 
-from typing import Any, NamedTuple
-
 from flex_robot_sim.description.links import JointFriction
-
-REQUIRED = object()
-"""Default of a required attribute."""
+from flex_robot_sim.description.schema import REQUIRED, Attribute, Element, name, number, positive
 
 MAX_SLIP_ELEMENTS = 4  # of a gear
 MAX_STIFFNESSES = 3  # of a gear
@@ -19,41 +15,7 @@ MAX_ENCODER_DELAY_S = 1.0
 _VECTOR_ZERO = (0.0, 0.0, 0.0)
 
 
-class Attribute(NamedTuple):
-    """One attribute: allowed values and meaning."""
-
-    # 'name', 'number', 'numbers', 'vector', 'points', 'matrix', 'axis', 'quaternion', 'pairs',
-    # 'harmonics', 'count', 'modes' or 'choice'
-    kind: str
-    unit: str  # of the value; '' if it has none
-    default: object  # REQUIRED, None (absence has a meaning) or a value
-    meaning: str
-    above: float | None = None  # exclusive lower bound
-    at_least: float | None = None  # inclusive lower bound
-    below: float | None = None  # exclusive upper bound
-    at_most: float | None = None  # inclusive upper bound
-    choices: tuple[str, ...] = ()
-
-
-class Element(NamedTuple):
-    """One element: its attributes and its child elements."""
-
-    meaning: str
-    attributes: dict[str, Attribute]
-    children: tuple[str, ...] = ()
-
-
-def number(unit: str, default: Any, meaning: str, **bounds: Any) -> Attribute:
-    """Return the Attribute of a number with bounds."""
-    return Attribute('number', unit, default, meaning, **bounds)
-
-
-def positive(unit: str, default: Any, meaning: str) -> Attribute:
-    """Return the Attribute of a number above zero."""
-    return Attribute('number', unit, default, meaning, above=0.0)
-
-
-def density(unit: str, sensor: str) -> Attribute:
+def _density(unit: str, sensor: str) -> Attribute:
     """Return the Attribute of the noise of a sensor."""
     return number(
         f'{unit}/sqrt(Hz)',
@@ -62,11 +24,6 @@ def density(unit: str, sensor: str) -> Attribute:
         'sqrt(rate / 2) as standard deviation',
         at_least=0.0,
     )
-
-
-def name(meaning: str) -> Attribute:
-    """Return the Attribute of a required name."""
-    return Attribute('name', '', REQUIRED, meaning)
 
 
 _SEGMENTS = Attribute(
@@ -403,8 +360,8 @@ FLEXIBILITY = {
             'rate': number(
                 'Hz', 200.0, 'samples per second; rounded to whole time steps', above=0.0
             ),
-            'accelerometer_noise': density('m/s2', 'accelerometer'),
-            'gyroscope_noise': density('rad/s', 'gyroscope'),
+            'accelerometer_noise': _density('m/s2', 'accelerometer'),
+            'gyroscope_noise': _density('rad/s', 'gyroscope'),
             'accelerometer_bias': Attribute(
                 'vector', 'm/s2', _VECTOR_ZERO, 'constant error of the accelerometer, x y z'
             ),

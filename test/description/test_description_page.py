@@ -7,9 +7,10 @@ from project_files import ROOT
 
 from flex_robot_sim import read_description
 from flex_robot_sim.description.document import Document
+from flex_robot_sim.description.schema import REQUIRED
 from flex_robot_sim.description.urdf_words import URDF
 from flex_robot_sim.description.values import read_attributes
-from flex_robot_sim.description.words import FLEXIBILITY, REQUIRED
+from flex_robot_sim.description.words import FLEXIBILITY
 
 PAGE = (ROOT / 'docs' / 'description.md').read_text('utf-8')
 PARTS = {'Elements of `<flexibility>`': FLEXIBILITY, 'Elements of URDF that are read': URDF}
