@@ -56,6 +56,10 @@ def motion():
 def main():
     """Draw the picture."""
     time, shoulder, turn, station, total = motion()
+    print(
+        f'station turns by {turn[-1]:.1f} degrees, exchanges {abs(station).max():.0f} N m s; '
+        f'the sum is at most {abs(total).max():.0e} N m s'
+    )
     figure, (upper, lower) = plt.subplots(2, 1, figsize=SIZE, sharex=True, layout='constrained')
     upper.plot(time, np.degrees(shoulder - shoulder[0]), label='shoulder', color='#2f81f7')
     upper.plot(time, turn, label='station', color='#d29922')

@@ -69,12 +69,12 @@ def least_damping(arm, q):
 pressed = simulate(1000.0, 0.0, 2.0)[0].q
 least = least_damping(make(0.0), pressed)
 rigid = least_damping(make(0.0, scale=1e4), pressed * [1, 1, *np.zeros(len(pressed) - 2)])
-print(f'stable from {least:.0f} N s/m on; the rigid model says {rigid:.0f} N s/m')
+print(f'stable from {least:.0f} N s/m on; with rigid links, from {rigid:.0f} N s/m on')
 _, panels = plt.subplots(2, sharex=True)
 for panel, damping in zip(panels, (1.2 * rigid, 1.5 * least)):
     sim, force = simulate(damping, 0.1, 3.0)
     last = force[-1000:]
-    print(f'{damping:.0f} N s/m: {last.mean():.2f} N, within {np.ptp(last) / 2:.3f} N')
+    print(f'{damping:.0f} N s/m: mean {last.mean():.2f} N, amplitude {np.ptp(last) / 2:.3f} N')
     panel.plot(np.arange(force.size) * TIME_STEP, force)
     panel.set(ylabel='force on the floor [N]', title=f'{damping:.0f} N s/m', xlim=(0, 1.5))
     panel.grid()
