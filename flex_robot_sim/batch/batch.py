@@ -458,6 +458,7 @@ class Batch(LiveArrays, BatchQueries, Recorder, CopiedByState):
                 (watches.coarse[:, 2] >= watches.enough[:, 0])
                 & (watches.coarse[:, 0] > 0.5 * watches.coarse[:, 1]),
                 watches.singular[:, 0] >= 0,
+                watches.pierced[:, 0] >= 0,
                 watches.bent >= 0,
                 watches.turned >= 0,
                 watches.loaded >= 0,

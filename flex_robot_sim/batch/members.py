@@ -126,7 +126,7 @@ class Members:
         """Clear the recorded and reported events of members."""
         watches = self.watches
         watches.bent[rows] = watches.turned[rows] = watches.loaded[rows] = -1
-        watches.singular[rows, 0] = -1
+        watches.singular[rows, 0] = watches.pierced[rows, 0] = -1
         watches.hard[rows], watches.coarse[rows] = (0, 0, -1), 0.0
         for k in rows:
             self.seen[k].clear()
@@ -198,7 +198,8 @@ class Members:
         self.arrays = with_rows(self.arrays, rows, padded, len(self))
         for k, arm, payloads_of_member in zip(rows, arms, payloads):
             self.arms[k], self.payloads[k] = arm, payloads_of_member
-            self.watches.bend[k] = make_watch(arm, self.settings).bend
+            watch = make_watch(arm, self.settings)
+            self.watches.bend[k], self.watches.depth[k] = watch.bend, watch.depth
             self.watches.enough[k] = MIN_SLOW_COARSE_STEPS
         for name, values in self._live.items():
             values[rows] = live_column(self.arrays, name)[rows]

@@ -38,6 +38,11 @@ class ContactShape(NamedTuple):
     position: np.ndarray  # (3,)    [m]
     friction: float = 0.0
 
+    @property
+    def half_thickness(self) -> float:
+        """Largest depth of a point inside [m]; inf for a plane."""
+        return self.size[0] if self.kind == 'capsule' else min(self.size, default=np.inf)
+
     def points(self) -> list[tuple[np.ndarray, float]]:
         """Return centres (3,) in the frame of the link, and radii [m], of what touches."""
         radius = 0.0 if self.kind == 'box' else self.size[0]

@@ -36,6 +36,7 @@ from flex_robot_sim.dynamics.constraints.solution import (
     ties_to_world,
 )
 from flex_robot_sim.dynamics.contact.instant import add_contact_forces, add_contact_powers
+from flex_robot_sim.dynamics.contact.penetration import note_penetration
 from flex_robot_sim.dynamics.contact.solution import (
     add_missed_points,
     choose_points,
@@ -111,6 +112,7 @@ def advance(arm, loads, settings, state, steps, watch, work):
         if arm.base.shape[0] > 0:
             store_momentum(1.0, work, work.momentum)
         keep_gaps(work)
+        note_penetration(0, watch, work)
     for step in range(steps):
         if not take_step(arm, loads, settings, state, step, watch, work):
             return step

@@ -13,6 +13,11 @@ import numpy as np
 from numpy import sqrt
 
 from flex_robot_sim.dynamics.constraints.singular_poses import monitored_joints
+from flex_robot_sim.dynamics.contact.penetration import (
+    depth_limits,
+    note_penetration,
+    penetration_line,
+)
 from flex_robot_sim.dynamics.mass_matrix import mass_matrix
 from flex_robot_sim.dynamics.sliding_body import free_length
 from flex_robot_sim.dynamics.stability import spring_matrices
@@ -58,6 +63,8 @@ class Watch(NamedTuple):
     gram: np.ndarray  # (p, p)  temporary
     singular: np.ndarray  # (3,)  first step that reaches a singular pose, -1: none; the rank of
     #            the loops in other poses so far, and the largest possible one
+    depth: np.ndarray  # (g,)  limits of contact points                                 [m]
+    pierced: np.ndarray  # (2,)  first step with a point beyond its limit, -1: none; the point
 
 
 def make_watch(arm: ArmModel, settings: SimulationSettings) -> Watch:
@@ -86,6 +93,8 @@ def make_watch(arm: ArmModel, settings: SimulationSettings) -> Watch:
         loop_joints,
         np.zeros((loop_joints.size, loop_joints.size)),
         np.array([-1, 0, rank]),
+        depth_limits(arm),
+        np.array([-1, 0]),
     )
 
 
@@ -160,7 +169,7 @@ def _first_natural_frequency(arrays, link, M, K):
 @compiled
 def note_validity(arm, q, step, watch, work):
     """
-    Record in watch.bent and watch.turned the first step beyond a limit.
+    Record in `watch` the first step beyond each limit.
 
     :param arm: ArmModel with n coordinates; q: coordinates, (n,).
     :param work: Workspace, whose twists are those of this step.
@@ -189,6 +198,7 @@ def note_validity(arm, q, step, watch, work):
             x, y, z = work.V[i, 0], work.V[i, 1], work.V[i, 2]
             if x * x + y * y + z * z > watch.turn[k] * watch.turn[k]:
                 watch.turned[k] = step
+    note_penetration(step, watch, work)
 
 
 @compiled
@@ -232,7 +242,7 @@ def count_events(watch):
         events += 1
     if watch.coarse[2] >= watch.enough[0] and watch.coarse[0] > 0.5 * watch.coarse[1]:
         events += 1
-    events += int(watch.singular[0] >= 0)
+    events += int(watch.singular[0] >= 0) + int(watch.pierced[0] >= 0)
     for k in range(watch.body.size):
         events += int(watch.bent[k] >= 0) + int(watch.turned[k] >= 0)
         events += int(watch.loaded[k] >= 0)
@@ -285,6 +295,9 @@ def report_lines(
             f'the closed loops reach a singular pose at {time_of(watch.singular[0]):.4g} s: '
             f'{meaning}'
         )
+    if watch.pierced[0] >= 0 and 'pierced' not in reported:
+        reported.add('pierced')
+        yield penetration_line(arm, watch, time_of)
     row = 0
     for link, bodies in arm.segments.items():
         for number in range(len(bodies)):

@@ -67,7 +67,17 @@ SAVED_FIELDS = {  # of each table: what the next step depends on
     'state': ('q', 'qd', 'qdd', 'effort', 'flow'),
     'work': (*STEP_HISTORY_FIELDS, *INPUT_FIELDS, 'applied', 'prescribed_effort', 'base_moves'),
     'arrays': ('inertia', 'stop_damping'),  # they change with payloads and servos
-    'watch': ('turn', 'bent', 'turned', 'loaded', 'hard', 'coarse', 'enough', 'singular'),
+    'watch': (
+        'turn',
+        'bent',
+        'turned',
+        'loaded',
+        'hard',
+        'coarse',
+        'enough',
+        'singular',
+        'pierced',
+    ),
 }
 
 MakeFormulation = Callable[[ArmModel], Formulation]
@@ -244,7 +254,8 @@ class SimulatedArm:
     def forget_events(self) -> None:
         """Clear the recorded events."""
         watch = self.watch
-        watch.bent[:] = watch.turned[:] = watch.loaded[:] = watch.singular[0] = -1
+        watch.bent[:] = watch.turned[:] = watch.loaded[:] = -1
+        watch.singular[0] = watch.pierced[0] = -1
         watch.hard[:], watch.coarse[:] = (0, 0, -1), 0.0
 
     def take_steps(self, steps: int) -> Iterator[tuple[int, int | None]]:

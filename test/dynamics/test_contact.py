@@ -33,6 +33,26 @@ def test_ball_on_a_spring_bounces_in_pi_sqrt_m_over_k():
     assert abs(sim.energy().balance) < 1e-14
 
 
+def test_a_point_that_goes_through_the_ground_is_reported_once():
+    arm = frs.load(slider('stiffness="1"', mass=1.0, radius=0.1, joints='z'))  # of 1 N/m
+    line = 'contact "tool" is more than 0.1 m inside "ground" at {} s: it may come out on the '
+    sim, batch = frs.Simulation(arm), frs.Batch(arm, 2)
+    sim.set_state([0.1])
+    batch.set_state([[0.1], [-0.05]])
+    sim.advance_to(0.3)
+    batch.step(300)
+    w = np.sqrt(1.0)  # the ball sinks by g / w^2 (1 - cos wt)
+    time = np.arccos(1.0 - 0.1 * w**2 / G) / w
+    (found,) = sim.reports
+    assert found.startswith(line.format(f'{np.ceil(time * 1e3) / 1e3:.4g}'))
+    assert [k for k, _ in batch.reports] == [0, 1] and batch.reports[0][1] == found
+    assert batch.reports[1][1].startswith(line.format('0.001'))
+    sim.reset()
+    sim.set_state([0.1])
+    sim.step(300)
+    assert len(sim.reports) == 1
+
+
 def test_slider_stops_after_v2_over_2_mu_g():
     mu, speed, k, m = 0.3, 2.0, 1e5, 2.0
     arm = frs.load(slider(f'stiffness="{k}" damping="100" friction="{mu}"', mass=m))
