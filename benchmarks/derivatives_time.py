@@ -19,7 +19,7 @@ from flex_robot_sim.dynamics.derivative_arrays import column_order, make_derivat
 from flex_robot_sim.dynamics.forward_dynamics_derivatives import forward_dynamics_derivatives
 from flex_robot_sim.dynamics.loads import NO_LOADS
 from flex_robot_sim.jit.compiled import compiled
-from flex_robot_sim.model.arm_model import make_workspace
+from flex_robot_sim.model.workspace import make_workspace
 
 CALLS = 100  # of forward dynamics in one measurement
 DERIVATIVE_CALLS = 50  # so that both last about as long

@@ -14,8 +14,8 @@ from time import perf_counter
 import flex_robot_sim as frs
 from benchmarks.timing import in_turns, median_ratio, seconds
 from flex_robot_sim.description import read_description
-from flex_robot_sim.model.arm_model import make_workspace
 from flex_robot_sim.model.assembly import build_arm
+from flex_robot_sim.model.workspace import make_workspace
 from flex_robot_sim.sweeps import Manoeuvre
 from flex_robot_sim.sweeps.journal import Journal
 from flex_robot_sim.sweeps.plan import make_plan, run_part

@@ -13,7 +13,7 @@ from benchmarks.shipped_trees import shipped_trees
 from benchmarks.timing import holding_gains, in_turns, median_ratio
 from flex_robot_sim.dynamics.forward_dynamics import forward_dynamics
 from flex_robot_sim.jit.compiled import compiled
-from flex_robot_sim.model.arm_model import make_workspace
+from flex_robot_sim.model.workspace import make_workspace
 from flex_robot_sim.util.share import share_folder
 
 CALLS = 500  # in one measurement

@@ -8,8 +8,8 @@ from reference import Reference
 
 from flex_robot_sim import read_description
 from flex_robot_sim.dynamics.forward_dynamics import forward_dynamics, inverse_dynamics
-from flex_robot_sim.model.arm_model import make_workspace
 from flex_robot_sim.model.assembly import build_arm
+from flex_robot_sim.model.workspace import make_workspace
 
 GRAVITY = (3.0, -5.0, 7.0)  # not aligned with any axis
 WEIGHTLESS = (0.0, 0.0, 0.0)

@@ -10,7 +10,7 @@ import flex_robot_sim as frs
 from benchmarks.trust.check import Case, Check, relative_error
 from flex_robot_sim.dynamics.forward_dynamics import implicit_dynamics
 from flex_robot_sim.formulations import wrench_dae
-from flex_robot_sim.model.arm_model import make_workspace
+from flex_robot_sim.model.workspace import make_workspace
 
 MAX_LINKS = 3  # of trees whose kinetic energy is differentiated numerically
 

@@ -26,7 +26,9 @@ from flex_robot_sim.dynamics.kinematics import set_motion, set_station
 from flex_robot_sim.dynamics.moved_base import set_base_acceleration
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.model.arguments import checked_coordinates, expect_arm, is_known
-from flex_robot_sim.model.arm_model import ArmArrays, ArmModel, Frame, Workspace
+from flex_robot_sim.model.arm_arrays import ArmArrays
+from flex_robot_sim.model.arm_model import ArmModel, Frame
+from flex_robot_sim.model.workspace import Workspace
 from flex_robot_sim.spatial.screws import set_composed, set_in_child
 from flex_robot_sim.util.exceptions import SettingError
 

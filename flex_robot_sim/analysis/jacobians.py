@@ -39,8 +39,9 @@ from flex_robot_sim.dynamics.kinematics import (
 )
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.model.arguments import checked_coordinates, expect_arm, is_known, sized
-from flex_robot_sim.model.arm_model import ArmModel, Frame, Workspace
+from flex_robot_sim.model.arm_model import ArmModel, Frame
 from flex_robot_sim.model.station_rows import station_row, station_size
+from flex_robot_sim.model.workspace import Workspace
 from flex_robot_sim.spatial.screws import (
     add_scaled,
     is_finite,

@@ -14,7 +14,8 @@ from flex_robot_sim.analysis.loop_poses import followed_pose, hanging_pose, pose
 from flex_robot_sim.analysis.tangent import spring_stiffness
 from flex_robot_sim.dynamics.forward_dynamics import inverse_dynamics
 from flex_robot_sim.dynamics.mass_matrix import mass_matrix
-from flex_robot_sim.model.arm_model import ArmModel, make_workspace
+from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.model.workspace import make_workspace
 
 DEFAULT_POSE_COUNT = 24  # poses in addition to the middle of the range
 DEFAULT_ROTARY_RANGE = np.pi  # to either side, of a rotary joint without stops           [rad]

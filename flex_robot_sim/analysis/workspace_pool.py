@@ -19,7 +19,8 @@ from flex_robot_sim.dynamics.derivative_arrays import (
 )
 from flex_robot_sim.jit.compiled import bind, call_with_tables
 from flex_robot_sim.model.arguments import expect_arm
-from flex_robot_sim.model.arm_model import ArmModel, Frame, Workspace, make_workspace
+from flex_robot_sim.model.arm_model import ArmModel, Frame
+from flex_robot_sim.model.workspace import Workspace, make_workspace
 
 
 class ScratchWorkspace:

@@ -26,12 +26,14 @@ from flex_robot_sim.dynamics.constraints.closing import closed_start
 from flex_robot_sim.dynamics.loads import LoadArrays, Push, make_loads
 from flex_robot_sim.dynamics.monitors import MIN_SLOW_COARSE_STEPS, make_watch, turn_limits
 from flex_robot_sim.jit.array_table import TableRows
-from flex_robot_sim.model.arm_model import ArmArrays, ArmModel, Payload, home_pose, make_workspace
+from flex_robot_sim.model.arm_arrays import ArmArrays, home_pose
+from flex_robot_sim.model.arm_model import ArmModel, Payload
 from flex_robot_sim.model.dc_motor import dc_motor_table
 from flex_robot_sim.model.mass_points import with_as_many_points
 from flex_robot_sim.model.payload import inertias_with_payloads, make_payload
 from flex_robot_sim.model.slip_elements import ELEMENTS
 from flex_robot_sim.model.start_pose import start_coordinates
+from flex_robot_sim.model.workspace import make_workspace
 from flex_robot_sim.motion.limits import command_limits, rate_limits
 from flex_robot_sim.simulation.simulated_arm import MEMORY_FIELDS, STEP_HISTORY_FIELDS
 from flex_robot_sim.util.exceptions import SettingError

@@ -21,7 +21,8 @@ from flex_robot_sim.control.joint_springs import spring_efforts
 from flex_robot_sim.control.loop_feed_forward import LoopFeedForward
 from flex_robot_sim.dynamics.forward_dynamics import inverse_dynamics
 from flex_robot_sim.dynamics.stability import spring_matrices
-from flex_robot_sim.model.arm_model import ArmModel, make_workspace
+from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.model.workspace import make_workspace
 
 SETTLED_TURN = 1e-10  # section rotation of a correction at which e has converged   [rad]
 MAX_TURN_STEP = 0.1  # section rotation of a correction, at most                   [rad]

@@ -11,7 +11,8 @@ from flex_robot_sim.control.joint_springs import spring_efforts
 from flex_robot_sim.control.loop_feed_forward import hanging_efforts
 from flex_robot_sim.control.loop_gravity import closed_pose, loop_gravity
 from flex_robot_sim.dynamics.forward_dynamics import inverse_dynamics
-from flex_robot_sim.model.arm_model import ArmModel, make_workspace
+from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.model.workspace import make_workspace
 
 
 @dataclass(frozen=True, eq=False)

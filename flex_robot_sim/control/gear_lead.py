@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from flex_robot_sim.model.arm_model import ArmArrays
+from flex_robot_sim.model.arm_arrays import ArmArrays
 
 MAX_ROUNDS = 50  # of the kinematic error at the position of the motor, which contract
 ROUNDING = 1e-15  # change of the last of them                                      [rad, m]

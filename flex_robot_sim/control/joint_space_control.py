@@ -31,7 +31,8 @@ from flex_robot_sim.dynamics.loads import make_loads
 from flex_robot_sim.dynamics.mass_matrix import mass_matrix
 from flex_robot_sim.feedback.measurement import Measurement, checked_field
 from flex_robot_sim.model.arguments import checked, expect_arm, positive
-from flex_robot_sim.model.arm_model import ArmModel, make_workspace
+from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.model.workspace import make_workspace
 from flex_robot_sim.motion.joint_motion import Motion
 from flex_robot_sim.motion.limits import effort_limits
 from flex_robot_sim.motion.reference_function import ReferenceFunction

@@ -22,7 +22,8 @@ from flex_robot_sim.control.joint_springs import spring_efforts
 from flex_robot_sim.dynamics.constraints.closing import MIN_SINGULAR_VALUE
 from flex_robot_sim.dynamics.forward_dynamics import inverse_dynamics
 from flex_robot_sim.dynamics.stability import spring_matrices
-from flex_robot_sim.model.arm_model import ArmModel, make_workspace
+from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.model.workspace import make_workspace
 
 MAX_CORRECTIONS = 20  # of a call
 CLOSED_GAP = 1e-6  # after which a call makes no further correction                   [m, -]

@@ -7,7 +7,8 @@ from flex_robot_sim.analysis.constraint_terms import gaps_and_jacobian
 from flex_robot_sim.control.joint_springs import spring_efforts
 from flex_robot_sim.dynamics.constraints.closing import MIN_SINGULAR_VALUE, closed_coordinates
 from flex_robot_sim.dynamics.forward_dynamics import inverse_dynamics
-from flex_robot_sim.model.arm_model import ArmModel, make_workspace
+from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.model.workspace import make_workspace
 
 
 def closed_pose(arm: ArmModel, position: ArrayLike) -> np.ndarray:

@@ -6,7 +6,8 @@ from flex_robot_sim.dynamics.forward_dynamics import set_bodies
 from flex_robot_sim.dynamics.kinematics import set_base_poses
 from flex_robot_sim.dynamics.moved_base import COLUMNS, TWIST, place_base
 from flex_robot_sim.model.arguments import checked
-from flex_robot_sim.model.arm_model import ArmModel, Frame, make_workspace
+from flex_robot_sim.model.arm_model import ArmModel, Frame
+from flex_robot_sim.model.workspace import make_workspace
 
 
 class Posture:

@@ -21,7 +21,8 @@ from flex_robot_sim.dynamics.free_base import move_base_pose, set_coordinate_rat
 from flex_robot_sim.dynamics.loads import LoadArrays, set_loads
 from flex_robot_sim.dynamics.monitors import Watch, note_validity
 from flex_robot_sim.jit.compiled import call_with_tables, compiled
-from flex_robot_sim.model.arm_model import ArmArrays, Workspace
+from flex_robot_sim.model.arm_arrays import ArmArrays
+from flex_robot_sim.model.workspace import Workspace
 
 RELATIVE_TOLERANCE = 1e-10  # tolerance of one inner step
 ABSOLUTE_TOLERANCE = 1e-12  # of the error of one inner step                   [rad, m, per s; J]

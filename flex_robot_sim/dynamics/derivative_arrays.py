@@ -5,7 +5,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from flex_robot_sim.jit.array_table import Matrices3, Vectors3, Vectors6, pass_by_pointer, zeros
-from flex_robot_sim.model.arm_model import ArmArrays
+from flex_robot_sim.model.arm_arrays import ArmArrays
 from flex_robot_sim.model.body_kinds import direction_slices
 
 # wrenches of `SubtreeColumns.wrench`: per acceleration, per coordinate, per rate

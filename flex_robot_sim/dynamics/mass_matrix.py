@@ -17,13 +17,9 @@ import numpy as np
 
 from flex_robot_sim.dynamics.forward_dynamics import set_bodies
 from flex_robot_sim.jit.compiled import call_with_tables
-from flex_robot_sim.model.arm_model import (
-    ArmArrays,
-    ArmModel,
-    Workspace,
-    make_workspace,
-    motor_coordinates,
-)
+from flex_robot_sim.model.arm_arrays import ArmArrays, motor_coordinates
+from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.model.workspace import Workspace, make_workspace
 from flex_robot_sim.util.exceptions import SettingError
 
 MIN_SCALED_EIGENVALUE = 1e-13  # smallest eigenvalue of M scaled to a unit diagonal

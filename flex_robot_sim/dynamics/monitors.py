@@ -23,7 +23,8 @@ from flex_robot_sim.dynamics.sliding_body import free_length
 from flex_robot_sim.dynamics.stability import spring_matrices
 from flex_robot_sim.jit.array_table import pass_by_pointer
 from flex_robot_sim.jit.compiled import compiled
-from flex_robot_sim.model.arm_model import ArmArrays, ArmModel
+from flex_robot_sim.model.arm_arrays import ArmArrays
+from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.body_kinds import ELASTIC, SLIDING, bending_slices, has_spatial_bodies
 from flex_robot_sim.model.slide_columns import LENGTH
 from flex_robot_sim.util.eigenproblem import eigvalsh

@@ -92,8 +92,8 @@ def compile_jobs() -> list[tuple[Callable, Callable, tuple[Any, ...]]]:
     from flex_robot_sim.dynamics.momentum import meet_momentum
     from flex_robot_sim.dynamics.monitors import make_watch, note_coarseness, note_validity
     from flex_robot_sim.jit.tuned_dispatcher import compile_part
-    from flex_robot_sim.model.arm_model import make_workspace
     from flex_robot_sim.model.assembly import load
+    from flex_robot_sim.model.workspace import make_workspace
     from flex_robot_sim.util.settings import SimulationSettings
 
     model = load('two_link')  # the types are the same for any arm

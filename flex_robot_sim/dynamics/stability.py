@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flex_robot_sim.dynamics.mass_matrix import mass_matrix
-from flex_robot_sim.model.arm_model import ArmArrays
+from flex_robot_sim.model.arm_arrays import ArmArrays
 from flex_robot_sim.model.body_kinds import SLIDING
 from flex_robot_sim.model.friction import VISCOUS, has_dry_friction, smoothed_slopes_at_rest
 from flex_robot_sim.model.slide_columns import LENGTH, OFFSET

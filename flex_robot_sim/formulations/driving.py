@@ -45,7 +45,8 @@ from flex_robot_sim.dynamics.mass_matrix import mass_matrix
 from flex_robot_sim.dynamics.monitors import Watch, note_validity
 from flex_robot_sim.dynamics.stability import spring_matrices
 from flex_robot_sim.formulations import Formulation
-from flex_robot_sim.model.arm_model import ArmArrays, Workspace, make_workspace
+from flex_robot_sim.model.arm_arrays import ArmArrays
+from flex_robot_sim.model.workspace import Workspace, make_workspace
 
 MAX_STATE_SUM = 1e60  # sum of coordinates and rates; beyond it, products may overflow
 

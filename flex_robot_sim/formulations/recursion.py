@@ -12,7 +12,8 @@ import numpy as np
 from flex_robot_sim.dynamics.energy import set_energies
 from flex_robot_sim.dynamics.forward_dynamics import inverse_dynamics
 from flex_robot_sim.dynamics.mass_matrix import mass_matrix
-from flex_robot_sim.model.arm_model import ArmModel, make_workspace
+from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.model.workspace import make_workspace
 
 COVERS = 'every arm'
 

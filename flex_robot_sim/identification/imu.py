@@ -22,7 +22,8 @@ from flex_robot_sim.analysis.imu_kinematics import imu_frames
 from flex_robot_sim.description.robot_parameters import near
 from flex_robot_sim.dynamics.kinematics import set_base_poses, set_motion
 from flex_robot_sim.jit.compiled import compiled
-from flex_robot_sim.model.arm_model import ArmModel, make_workspace
+from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.model.workspace import make_workspace
 from flex_robot_sim.spatial.screws import set_composed, set_in_child
 from flex_robot_sim.util.exceptions import UsageError
 

@@ -25,8 +25,9 @@ from flex_robot_sim.identification.prediction import (
     starts_at_rest,
 )
 from flex_robot_sim.identification.sequences import Sequence, shifted
-from flex_robot_sim.model.arm_model import ArmModel, make_workspace
+from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.slip_elements import remembered
+from flex_robot_sim.model.workspace import make_workspace
 from flex_robot_sim.util.settings import SimulationSettings
 
 DELAYED_ROWS = 10_000  # of a table that are interpolated at the same time

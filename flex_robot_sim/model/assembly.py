@@ -19,7 +19,8 @@ from flex_robot_sim.elastic import SETBACK_POINTS, Load, cut_beam, cut_spatial_b
 from flex_robot_sim.elastic.coupled_beam import coupled_beam
 from flex_robot_sim.elastic.discretise import BEAM_CACHE_SIZE
 from flex_robot_sim.model.arguments import array_or_nan, is_known
-from flex_robot_sim.model.arm_model import ArmArrays, ArmModel, ClosedLoop, Frame
+from flex_robot_sim.model.arm_arrays import ArmArrays
+from flex_robot_sim.model.arm_model import ArmModel, ClosedLoop, Frame
 from flex_robot_sim.model.body_kinds import SLIDING, body_kind
 from flex_robot_sim.model.composite_inertia import (
     base_inertias,

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from flex_robot_sim.model.arm_model import ArmArrays, ArmModel
+    from flex_robot_sim.model.arm_arrays import ArmArrays
+    from flex_robot_sim.model.arm_model import ArmModel
 
 RIGID, BEAM, COMMON_BEAM, ELASTIC, SLIDING = range(5)
 # number of shapes along y and z, of torsion and of stretch, their reach, and all coordinates of

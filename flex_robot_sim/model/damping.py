@@ -18,7 +18,7 @@ link to link: then the square root of zeta multiplies the rows of S.
 import numpy as np
 
 from flex_robot_sim.jit.compiled import compiled
-from flex_robot_sim.model.arm_model import ArmArrays
+from flex_robot_sim.model.arm_arrays import ArmArrays
 from flex_robot_sim.model.body_kinds import ELASTIC, SLIDING, direction_slices
 from flex_robot_sim.model.slide_columns import LENGTH, MASS_PER_LENGTH, OFFSET
 from flex_robot_sim.util.eigenproblem import block_diagonal

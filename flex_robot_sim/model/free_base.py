@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike
 
 from flex_robot_sim.description.links import Joint
 from flex_robot_sim.model.arguments import array_or_nan
-from flex_robot_sim.model.arm_model import ArmModel, home_pose
+from flex_robot_sim.model.arm_arrays import home_pose
+from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.spatial.turns import quaternion, rotation
 from flex_robot_sim.util.exceptions import SettingError
 

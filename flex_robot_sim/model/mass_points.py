@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flex_robot_sim.model.arm_model import ArmArrays
+from flex_robot_sim.model.arm_arrays import ArmArrays
 
 MIN_SINGULAR_VALUE = 1e-9  # relative singular value of F that counts; sums square it
 MAX_REDUCIBLE_POINTS = 100  # beams with more points, of many elements, are not reduced

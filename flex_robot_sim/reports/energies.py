@@ -5,8 +5,9 @@ import numpy as np
 from flex_robot_sim.dynamics.energy import set_energies
 from flex_robot_sim.dynamics.moved_base import COLUMNS as SAMPLE_COLUMNS
 from flex_robot_sim.dynamics.moved_base import RATE, place_base
-from flex_robot_sim.model.arm_model import ArmModel, make_workspace
+from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.free_base import base_coordinates, base_rates, body_pose
+from flex_robot_sim.model.workspace import make_workspace
 from flex_robot_sim.recording.simulated import MEAN_EFFORTS
 from flex_robot_sim.reports.recorded_run import RecordedRun
 from flex_robot_sim.reports.series import Series

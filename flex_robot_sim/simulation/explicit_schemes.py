@@ -8,7 +8,7 @@ an instability long before the state becomes non-finite.
 import numpy as np
 
 from flex_robot_sim.dynamics.stability import longest_step, longest_steps, rounded_down
-from flex_robot_sim.model.arm_model import ArmArrays
+from flex_robot_sim.model.arm_arrays import ArmArrays
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.settings import SimulationSettings
 

@@ -26,10 +26,11 @@ from flex_robot_sim.dynamics.monitors import make_watch, turn_limits
 from flex_robot_sim.formulations import Formulation
 from flex_robot_sim.formulations.driving import FormulationDynamics, advance_with_formulation
 from flex_robot_sim.jit.compiled import bind, call_with_tables
-from flex_robot_sim.model.arm_model import ArmModel, Payload, make_workspace
+from flex_robot_sim.model.arm_model import ArmModel, Payload
 from flex_robot_sim.model.dc_motor import dc_motor_table
 from flex_robot_sim.model.payload import inertias_with_payloads
 from flex_robot_sim.model.slip_elements import remembered
+from flex_robot_sim.model.workspace import make_workspace
 from flex_robot_sim.motion.limits import command_limits, rate_limits
 from flex_robot_sim.simulation.explicit_schemes import EXPLICIT_SCHEMES
 from flex_robot_sim.util.exceptions import SettingError

@@ -22,8 +22,8 @@ from flex_robot_sim.analysis.natural_modes import frequencies, modes
 from flex_robot_sim.analysis.statics import equilibrium
 from flex_robot_sim.dynamics.loads import Push, make_loads, set_loads
 from flex_robot_sim.dynamics.mass_matrix import mass_matrix
-from flex_robot_sim.model.arm_model import make_workspace
 from flex_robot_sim.model.assembly import build_arm
+from flex_robot_sim.model.workspace import make_workspace
 from flex_robot_sim.util.exceptions import SettingError
 
 pytestmark = pytest.mark.slow

@@ -25,8 +25,8 @@ from random_arms import random_robot, random_state
 from reference import along
 
 from flex_robot_sim.dynamics.forward_dynamics import implicit_dynamics
-from flex_robot_sim.model.arm_model import make_workspace
 from flex_robot_sim.model.friction import COULOMB
+from flex_robot_sim.model.workspace import make_workspace
 from flex_robot_sim.util.share import shipped_robots
 
 pytestmark = pytest.mark.slow

@@ -5,7 +5,7 @@ import pytest
 from compare import CASES, COUPLINGS, reference_case
 
 from flex_robot_sim.dynamics.energy import set_energies
-from flex_robot_sim.model.arm_model import make_workspace
+from flex_robot_sim.model.workspace import make_workspace
 
 pytestmark = pytest.mark.slow
 

@@ -7,7 +7,7 @@ from random_arms import every_feature, random_robot
 from flex_robot_sim import load
 from flex_robot_sim.dynamics.factor_reuse import refine_dynamics, solve_dynamics
 from flex_robot_sim.dynamics.forward_dynamics import implicit_dynamics
-from flex_robot_sim.model.arm_model import make_workspace
+from flex_robot_sim.model.workspace import make_workspace
 
 STEP = 1e-3
 

@@ -7,7 +7,7 @@ from random_arms import random_state
 
 from flex_robot_sim.dynamics.forces import add_powers, spring_energy
 from flex_robot_sim.dynamics.kinematics import set_motion
-from flex_robot_sim.model.arm_model import make_workspace
+from flex_robot_sim.model.workspace import make_workspace
 
 pytestmark = pytest.mark.slow
 

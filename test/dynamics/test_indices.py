@@ -19,7 +19,7 @@ from flex_robot_sim.dynamics.energy import set_energies
 from flex_robot_sim.dynamics.integrators import advance, advance_explicitly
 from flex_robot_sim.dynamics.loads import Push, make_loads
 from flex_robot_sim.dynamics.monitors import make_watch
-from flex_robot_sim.model.arm_model import make_workspace
+from flex_robot_sim.model.workspace import make_workspace
 from flex_robot_sim.util.share import shipped_robots
 
 pytestmark = pytest.mark.slow

@@ -15,8 +15,8 @@ from flex_robot_sim.analysis.statics import equilibrium
 from flex_robot_sim.dynamics.forward_dynamics import forward_dynamics
 from flex_robot_sim.dynamics.loads import Push
 from flex_robot_sim.dynamics.stability import longest_step
-from flex_robot_sim.model.arm_model import make_workspace
 from flex_robot_sim.model.assembly import build_arm
+from flex_robot_sim.model.workspace import make_workspace
 from flex_robot_sim.simulation.simulation import Simulation
 from flex_robot_sim.util.exceptions import SettingError, SimulationError
 from flex_robot_sim.util.settings import SimulationSettings

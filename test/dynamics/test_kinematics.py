@@ -7,7 +7,7 @@ from reference import STEP, along, spin_of
 from scipy.spatial.transform import Rotation
 
 from flex_robot_sim.dynamics.kinematics import set_base_poses, set_motion, set_station
-from flex_robot_sim.model.arm_model import make_workspace
+from flex_robot_sim.model.workspace import make_workspace
 
 pytestmark = pytest.mark.slow
 

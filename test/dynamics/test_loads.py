@@ -7,7 +7,7 @@ from refusals import refusal
 
 from flex_robot_sim.dynamics.forward_dynamics import inverse_dynamics
 from flex_robot_sim.dynamics.loads import Push, make_loads, set_loads
-from flex_robot_sim.model.arm_model import make_workspace
+from flex_robot_sim.model.workspace import make_workspace
 from flex_robot_sim.util.exceptions import SettingError
 
 pytestmark = pytest.mark.slow

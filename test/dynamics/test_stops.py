@@ -183,7 +183,7 @@ def test_the_linear_model_includes_a_stop_in_contact():
 
     def accelerations(t, k, of_rate):
         from flex_robot_sim.dynamics.forward_dynamics import forward_dynamics
-        from flex_robot_sim.model.arm_model import make_workspace
+        from flex_robot_sim.model.workspace import make_workspace
 
         state = [q.copy(), qd.copy()]
         state[of_rate][k] += t

@@ -12,7 +12,7 @@ from flex_robot_sim.dynamics.forward_dynamics import implicit_dynamics
 from flex_robot_sim.formulations import element_sum, stiffened, wrench_dae
 from flex_robot_sim.formulations.sliding_link import SlidingLink
 from flex_robot_sim.formulations.wrench_motion import WrenchMotion
-from flex_robot_sim.model.arm_model import make_workspace
+from flex_robot_sim.model.workspace import make_workspace
 from flex_robot_sim.simulation.simulation import Simulation
 from flex_robot_sim.util.exceptions import SettingError, SimulationError
 

@@ -13,7 +13,7 @@ from flex_robot_sim import load
 from flex_robot_sim.analysis.natural_modes import modes
 from flex_robot_sim.dynamics.forces import add_powers, set_forces
 from flex_robot_sim.dynamics.stability import spring_matrices
-from flex_robot_sim.model.arm_model import make_workspace
+from flex_robot_sim.model.workspace import make_workspace
 
 pytestmark = pytest.mark.slow
 

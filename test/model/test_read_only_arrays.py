@@ -9,7 +9,7 @@ import pytest
 
 import flex_robot_sim as frs
 from flex_robot_sim.model import assembly, damping
-from flex_robot_sim.model.arm_model import ArmArrays
+from flex_robot_sim.model.arm_arrays import ArmArrays
 from flex_robot_sim.util.read_only import make_read_only, read_only
 
 WAYS = {

@@ -18,7 +18,7 @@ from flex_robot_sim.batch.batch_state import BatchState
 from flex_robot_sim.description.dc_motor import DcMotor
 from flex_robot_sim.description.links import ElasticBeam, Joint, JointFriction, Link
 from flex_robot_sim.description.sensors import Encoder, Imu
-from flex_robot_sim.model.arm_model import ArmArrays
+from flex_robot_sim.model.arm_arrays import ArmArrays
 from flex_robot_sim.simulation.simulated_arm import SAVED_FIELDS
 from flex_robot_sim.simulation.simulation_state import SimulationState
 from flex_robot_sim.util import serialization

@@ -17,8 +17,9 @@ from flex_robot_sim.description.mimic import mimic_constraints
 from flex_robot_sim.dynamics.constraints.rows import set_gaps, set_jacobian
 from flex_robot_sim.dynamics.kinematics import set_motion
 from flex_robot_sim.jit.compiled import call_with_tables, compiled
-from flex_robot_sim.model.arm_model import ArmModel, ClosedLoop, Workspace, make_workspace
+from flex_robot_sim.model.arm_model import ArmModel, ClosedLoop
 from flex_robot_sim.model.constraint_rows import ANGLE
+from flex_robot_sim.model.workspace import Workspace, make_workspace
 from flex_robot_sim.util.exceptions import DescriptionError, SettingError
 
 MAX_ITERATIONS = 60
