@@ -35,7 +35,11 @@ from flex_robot_sim.dynamics.constraints.solution import (
     set_start_gaps,
     ties_to_world,
 )
-from flex_robot_sim.dynamics.contact.instant import add_contact_forces, add_contact_powers
+from flex_robot_sim.dynamics.contact.instant import (
+    add_contact_forces,
+    add_contact_powers,
+    add_stored_forces,
+)
 from flex_robot_sim.dynamics.contact.penetration import note_penetration
 from flex_robot_sim.dynamics.contact.solution import (
     add_missed_points,
@@ -342,13 +346,18 @@ def midpoint_step(arm, loads, settings, state, step, watch, work):
                     mean[k] = (new_qd[k] - qd[k]) / substep
         if is_moved:
             move_base(0.5, substep, work)
+        if has_contacts:
+            flow[1] += contact_loss(arm, mid_qd, substep, work)
+        if is_moved:
+            if has_contacts:  # the base does not carry what the world carries
+                add_stored_forces(arm, True, work)
             flow[0] += substep * base_power(arm, mid_q, mid_qd, mean, work, guess)
+            if has_contacts:
+                set_loads(arm, loads, mid_q, work)
             move_base(1.0, substep, work)
         add_powers(arm, mid_q, mid_qd, qdd, effort, substep, substep, work, flow)
         if has_memory:
             flow[1] += slip_until_end(arm, mid_q, mid_qd, qdd, substep, work)
-        if has_contacts:
-            flow[1] += contact_loss(arm, mid_qd, substep, work)
         if is_free:
             set_impulse(arm, loads, substep, work)
             # the world may take momentum, and then only the energy is corrected

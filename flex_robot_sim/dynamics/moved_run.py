@@ -1,5 +1,7 @@
 """Steps of an arm on a moved base, in one compiled call."""
 
+from flex_robot_sim.dynamics.contact.penetration import note_penetration
+from flex_robot_sim.dynamics.contact.solution import keep_gaps
 from flex_robot_sim.dynamics.energy import set_energies
 from flex_robot_sim.dynamics.integrators import NON_FINITE_EFFORT, take_step
 from flex_robot_sim.dynamics.monitors import count_events
@@ -23,6 +25,8 @@ def advance_moved(arm, loads, settings, state, steps, watch, work, samples):
     if work.step[0] == 0.0:
         set_energies(arm, q, qd, work, work.energy)
         work.step[1] = work.energy[0] + work.energy[1] + work.energy[2]
+        keep_gaps(work)
+        note_penetration(0, watch, work)
     for step in range(steps):
         set_mean_rate(h, samples[step], samples[step + 1], work)
         work.step[2] = 0.0
@@ -32,6 +36,7 @@ def advance_moved(arm, loads, settings, state, steps, watch, work, samples):
         place_base(samples[step + 1], work)
         # if this differs from the result of the step, the change of energy is work of the base
         set_energies(arm, q, qd, work, work.energy)
+        keep_gaps(work)
         energy = work.energy[0] + work.energy[1] + work.energy[2]
         flow[0] += energy - work.step[1]
         work.step[1] = energy

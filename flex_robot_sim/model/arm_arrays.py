@@ -118,7 +118,7 @@ class ArmArrays(NamedTuple):
     has_coordinates: np.ndarray  # (i,)      whether body i, or one beyond it, has any
     # points of links, g, each with a surface that it may touch, see contact_rows.py
     contact_kind: np.ndarray  # (g,)      of the surface
-    contact_body: np.ndarray  # (g, 2)    bodies of surface and point, -1 for the fixed base
+    contact_body: np.ndarray  # (g, 2)    bodies of surface and point; -1: the base, WORLD_BODY
     contact_point: Vectors3  # (g, 3)    centre of the point in its body                   [m]
     contact_radius: np.ndarray  # (g,)    around it                                        [m]
     contact_size: Vectors3  # (g, 3)     of the surface                                   [m]

@@ -29,7 +29,7 @@ from flex_robot_sim.model.composite_inertia import (
     moments_beyond,
 )
 from flex_robot_sim.model.constraint_rows import constraint_rows, row_arrays
-from flex_robot_sim.model.contact_rows import ContactRow, contact_arrays, moved_mass
+from flex_robot_sim.model.contact_rows import WORLD_BODY, ContactRow, contact_arrays, moved_mass
 from flex_robot_sim.model.damping import damping_matrices, elastic_inertia
 from flex_robot_sim.model.drive_laws import drive_law_tables
 from flex_robot_sim.model.elastic_rows import elastic_rows, integrals_of
@@ -234,7 +234,7 @@ class _Assembly:
 
         for position, radius, surface in contact.pairs():
             point = self._fixed_frame(contact.link, np.eye(3), position)
-            place = Frame(-1, surface.rotation, surface.position)
+            place = Frame(WORLD_BODY, surface.rotation, surface.position)
             mass = mass_at(contact.link, position)
             if contact.against != WORLD:
                 place = self._fixed_frame(contact.against, surface.rotation, surface.position)

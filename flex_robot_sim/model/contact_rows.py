@@ -16,6 +16,7 @@ from flex_robot_sim.model.stops import STOP_FREQUENCY
 
 PLANE, BOX, CYLINDER, SPHERE, CAPSULE = range(5)
 KINDS = {'plane': PLANE, 'box': BOX, 'cylinder': CYLINDER, 'sphere': SPHERE, 'capsule': CAPSULE}
+WORLD_BODY = -2  # body of the ground and of obstacles, which do not move with the base
 MIN_LEVER_M = 1e-3  # of a point about a joint that moves it
 
 

@@ -9,7 +9,7 @@ from math import sqrt
 
 from flex_robot_sim.dynamics.constraints.rows import cross, placed, set_relative_screws, turned
 from flex_robot_sim.jit.compiled import compiled
-from flex_robot_sim.model.contact_rows import BOX, CAPSULE, CYLINDER, PLANE
+from flex_robot_sim.model.contact_rows import BOX, CAPSULE, CYLINDER, PLANE, WORLD_BODY
 
 
 @compiled
@@ -35,10 +35,10 @@ def set_contact_gaps(arm, work):
 
 @compiled
 def velocity_of(i, at, work):
-    """Velocity of the point of body i at a place in the base frame; -1: the base."""
-    if i < 0:
+    """Velocity of the point of body i at a place in the world; -1: the base, or WORLD_BODY."""
+    if i == WORLD_BODY or (i < 0 and work.base_moves[0] == 0.0):
         return 0.0, 0.0, 0.0
-    V, p = work.V[i], work.base_p[i]
+    V, p = (work.V[i], work.base_p[i]) if i >= 0 else (work.root_V, work.root_p)
     wx, wy, wz = turned(work, i, (V[0], V[1], V[2]))
     vx, vy, vz = turned(work, i, (V[3], V[4], V[5]))
     a, b, c = at[0] - p[0], at[1] - p[1], at[2] - p[2]
@@ -47,11 +47,11 @@ def velocity_of(i, at, work):
 
 @compiled
 def gap_and_normal(arm, g, work):
-    """Gap of point g, and the normal and the place of the contact in the base frame."""
+    """Gap of point g, and the normal and the place of the contact in the world."""
     i, R, p = arm.contact_body[g, 0], arm.contact_R[g], arm.contact_p[g]
     x, y, z = placed(work, arm.contact_body[g, 1], arm.contact_point[g])
-    if i >= 0:  # into the frame of the body of the surface
-        Q, o = work.base_R[i], work.base_p[i]
+    if i >= 0 or (i != WORLD_BODY and work.base_moves[0] != 0.0):  # into the body of the surface
+        Q, o = (work.base_R[i], work.base_p[i]) if i >= 0 else (work.root_R, work.root_p)
         a, b, c = x - o[0], y - o[1], z - o[2]
         u = Q[0, 0] * a + Q[1, 0] * b + Q[2, 0] * c
         v = Q[0, 1] * a + Q[1, 1] * b + Q[2, 1] * c
@@ -66,15 +66,13 @@ def gap_and_normal(arm, g, work):
         R[0, 1] * u + R[1, 1] * v + R[2, 1] * w,
         R[0, 2] * u + R[1, 2] * v + R[2, 2] * w,
     )
-    normal = turned(
-        work,
-        i,
-        (
-            R[0, 0] * n[0] + R[0, 1] * n[1] + R[0, 2] * n[2],
-            R[1, 0] * n[0] + R[1, 1] * n[1] + R[1, 2] * n[2],
-            R[2, 0] * n[0] + R[2, 1] * n[1] + R[2, 2] * n[2],
-        ),
+    normal = (
+        R[0, 0] * n[0] + R[0, 1] * n[1] + R[0, 2] * n[2],
+        R[1, 0] * n[0] + R[1, 1] * n[1] + R[1, 2] * n[2],
+        R[2, 0] * n[0] + R[2, 1] * n[1] + R[2, 2] * n[2],
     )
+    if i != WORLD_BODY:
+        normal = turned(work, i, normal)
     r = arm.contact_radius[g]
     return distance - r, normal, (x - r * normal[0], y - r * normal[1], z - r * normal[2])
 
@@ -156,7 +154,27 @@ def set_contact_jacobian(arm, g, work):
         work.contact_axes[g],
         (work.contact_at[g, 0], work.contact_at[g, 1], work.contact_at[g, 2]),
     )
-    set_relative_screws(arm, arm.contact_body[g, 0], arm.contact_body[g, 1], at, work, S)
+    set_relative_screws(arm, max(arm.contact_body[g, 0], -1), arm.contact_body[g, 1], at, work, S)
     for r in range(3):
         for k in range(S.shape[0]):
             W[3 * g + r, k] = axes[r, 0] * S[k, 3] + axes[r, 1] * S[k, 4] + axes[r, 2] * S[k, 5]
+
+
+@compiled
+def rate_by_base(arm, g, r, V, work):
+    """
+    Rate along axis r of point g that a moved base adds to those by the coordinates.
+
+    :param V: twist of the base in its axes, (6,).
+    """
+    if work.base_moves[0] == 0.0 or arm.contact_body[g, 0] != WORLD_BODY:
+        return 0.0  # both bodies move with the base
+    a, at, p = work.contact_axes[g, r], work.contact_at[g], work.root_p
+    wx, wy, wz = turned(work, -1, (V[0], V[1], V[2]))
+    vx, vy, vz = turned(work, -1, (V[3], V[4], V[5]))
+    x, y, z = at[0] - p[0], at[1] - p[1], at[2] - p[2]
+    return (
+        a[0] * (vx + wy * z - wz * y)
+        + a[1] * (vy + wz * x - wx * z)
+        + a[2] * (vz + wx * y - wy * x)
+    )

@@ -11,6 +11,7 @@ from flex_robot_sim.dynamics.contact.gaps import set_axes, set_contact_gaps, vel
 from flex_robot_sim.dynamics.joint_laws.stops import stop_force
 from flex_robot_sim.dynamics.kinematics import set_twists
 from flex_robot_sim.jit.compiled import compiled
+from flex_robot_sim.model.contact_rows import WORLD_BODY
 from flex_robot_sim.model.friction import DEFAULT_SMOOTHING_RATE
 from flex_robot_sim.model.stops import STOP_DEPTH
 
@@ -54,23 +55,27 @@ def add_contact_forces(arm, q, qd, work):
             if speed > 0.0:
                 c = arm.contact_friction[g] * force[0] * tanh(speed / DEFAULT_SMOOTHING_RATE)
                 force[1], force[2] = -c * x / speed, -c * y / speed
-    add_stored_forces(arm, work)
+    add_stored_forces(arm, False, work)
 
 
 @compiled
 def add_last_contact_forces(arm, q, qd, work):
     """Add the forces of the last step, at the present poses, to work.load."""
     set_contact_motion(arm, q, qd, work)
-    add_stored_forces(arm, work)
+    add_stored_forces(arm, False, work)
 
 
 @compiled
-def add_stored_forces(arm, work):
-    """Add work.contact_force, along the axes in `work`, to work.load of both bodies."""
+def add_stored_forces(arm, only_world, work):
+    """
+    Add work.contact_force, along the axes in `work`, to work.load of both bodies.
+
+    :param only_world: leave out the forces between bodies and base.
+    """
     F, y = work.parent_motion, work.y
     for g in range(arm.contact_kind.size):
         p, axes, at = work.contact_force[g], work.contact_axes[g], work.contact_at[g]
-        if p[0] == 0.0:
+        if p[0] == 0.0 or (only_world and arm.contact_body[g, 0] != WORLD_BODY):
             continue
         for k in range(3):
             F[3 + k] = axes[0, k] * p[0] + axes[1, k] * p[1] + axes[2, k] * p[2]

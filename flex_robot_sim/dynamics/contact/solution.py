@@ -12,7 +12,7 @@ no potential, so that the number of rounds is bounded. Whatever is left, the ene
 step corrects it (T44). Only points that may touch within the step take part.
 """
 
-from flex_robot_sim.dynamics.contact.gaps import set_contact_jacobian
+from flex_robot_sim.dynamics.contact.gaps import rate_by_base, set_contact_jacobian
 from flex_robot_sim.dynamics.contact.laws import friction_force, invertible, normal_force
 from flex_robot_sim.dynamics.factor_reuse import solve_with_factors
 from flex_robot_sim.dynamics.joint_laws.stops import stop_force
@@ -82,7 +82,7 @@ def prepare_contacts(arm, qd, h, work, qdd):
         set_contact_jacobian(arm, g, work)
         for r in range(3 * g, 3 * g + 3):
             solve_with_factors(arm, W[r], work, X[r])
-            rate = 0.0
+            rate = rate_by_base(arm, g, r - 3 * g, work.start_V, work)
             for k in range(qd.size):
                 rate += W[r, k] * qd[k]
             work.contact_start_rate[r] = rate
@@ -122,7 +122,7 @@ def solve_contacts(arm, qd, h, work, qdd):
     for g in range(arm.contact_kind.size):
         if work.contact_is_near[g] != 0.0:
             for r in range(3 * g, 3 * g + 3):
-                u[r] = 0.0
+                u[r] = rate_by_base(arm, g, r - 3 * g, work.root_V, work)
                 for k in range(qd.size):
                     u[r] += W[r, k] * (qd[k] + 0.5 * h * qdd[k])
     for _ in range(MAX_ROUNDS):
@@ -180,14 +180,14 @@ def contact_loss(arm, qd, h, work):
     """
     Energy that the dampers and the friction of all points take up in a step h [J].
 
-    :param qd: rates in its middle, (n,).
+    :param qd: rates in its middle, (n,), where a moved base is, too.
     """
     W, loss = work.contact_jacobian, 0.0
     for g in range(arm.contact_kind.size):
         if work.contact_is_near[g] == 0.0:
             continue
         for r in range(3):
-            rate = 0.0
+            rate = rate_by_base(arm, g, r, work.root_V, work)
             for k in range(qd.size):
                 rate += W[3 * g + r, k] * qd[k]
             loss -= h * work.contact_force[g, r] * rate
