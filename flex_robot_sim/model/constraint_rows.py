@@ -20,10 +20,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from flex_robot_sim.model.arm_model import ClosedLoop
+from flex_robot_sim.description.mimic import mimic_constraints
+from flex_robot_sim.model.arm_model import ClosedLoop, Frame
 
 if TYPE_CHECKING:
     from flex_robot_sim.description.constraint import Constraint
+    from flex_robot_sim.model.body_tree import BodyTree
 
 ALONG, ANGLE, DISTANCE, MIMIC = range(4)
 
@@ -53,6 +55,37 @@ def constraint_rows(constraint: Constraint) -> list[Row]:
         'distance': [Row(DISTANCE, none, none)],
         'mimic': [Row(MIMIC, none, none)],
     }[constraint.kind]
+
+
+def closed_loops(tree: BodyTree) -> dict[str, ClosedLoop]:
+    """Return the constraints and mimic joints of a description by name, on bodies of a tree."""
+    description, loops, start = tree.description, {}, 0
+    placed = [(constraint, *_frames(tree, constraint)) for constraint in description.constraints]
+    placed += [
+        (constraint, *_mimic_frames(tree, description.joint(constraint.name)))
+        for constraint in mimic_constraints(description.joints)
+    ]
+    for constraint, parent, child in placed:
+        rows = slice(start, start + len(constraint_rows(constraint)))
+        loops[constraint.name] = ClosedLoop(constraint, rows, parent, child)
+        start = rows.stop
+    return loops
+
+
+def _frames(tree, constraint):
+    """Frames of a constraint; one on a beam is fixed to a body at its station."""
+    return (
+        tree.fixed_frame(
+            constraint.parent, constraint.parent_rotation, constraint.parent_position
+        ),
+        tree.fixed_frame(constraint.child, constraint.child_rotation, constraint.child_position),
+    )
+
+
+def _mimic_frames(tree, joint):
+    """Frames of a mimic joint: those of the bodies that its leader and itself move."""
+    bodies = [tree.carried_bodies[name][0] for name in (joint.mimics, joint.name)]
+    return [Frame(body, np.eye(3), np.zeros(3)) for body in bodies]
 
 
 def normals(axis: np.ndarray) -> np.ndarray:

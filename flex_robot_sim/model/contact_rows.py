@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from flex_robot_sim.description.bodies import Moments
-from flex_robot_sim.description.contact import Contact, ContactShape
+from flex_robot_sim.description.contact import WORLD, Contact, ContactShape
 from flex_robot_sim.description.robot import RobotDescription
 from flex_robot_sim.model.arm_model import Frame
 from flex_robot_sim.model.composite_inertia import joint_pose
 from flex_robot_sim.model.stops import STOP_FREQUENCY
+
+if TYPE_CHECKING:
+    from flex_robot_sim.model.body_tree import BodyTree
 
 PLANE, BOX, CYLINDER, SPHERE, CAPSULE = range(5)
 KINDS = {'plane': PLANE, 'box': BOX, 'cylinder': CYLINDER, 'sphere': SPHERE, 'capsule': CAPSULE}
@@ -30,6 +33,35 @@ class ContactRow(NamedTuple):
     surface: ContactShape
     contact: Contact
     mass: float  # that the point moves                                                  [kg]
+
+
+def contact_rows(
+    tree: BodyTree, inertias: np.ndarray
+) -> tuple[list[ContactRow], dict[str, slice]]:
+    """
+    Return the points of all contacts, each with each surface, and the rows of each contact.
+
+    :param inertias: largest one of each joint, (j,) [kg m2, kg].
+    """
+    by_joint = dict(zip([joint.name for joint in tree.joints], inertias))
+
+    def mass_at(link, position):
+        return moved_mass(tree.description, tree.moments_beyond, by_joint, link, position)
+
+    rows: list[ContactRow] = []
+    contacts = {}
+    for contact in tree.description.contacts:
+        start = len(rows)
+        for position, radius, surface in contact.pairs():
+            point = tree.fixed_frame(contact.link, np.eye(3), position)
+            place = Frame(WORLD_BODY, surface.rotation, surface.position)
+            mass = mass_at(contact.link, position)
+            if contact.against != WORLD:
+                place = tree.fixed_frame(contact.against, surface.rotation, surface.position)
+                mass = min(mass, mass_at(contact.against, surface.position))
+            rows.append(ContactRow(point.body, point.p, radius, place, surface, contact, mass))
+        contacts[contact.name] = slice(start, len(rows))
+    return rows, contacts
 
 
 def contact_arrays(rows: Sequence[ContactRow]) -> dict[str, np.ndarray]:

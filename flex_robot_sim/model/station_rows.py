@@ -1,5 +1,6 @@
 """Rows of ArmArrays for stations: sections of flexible links that carry something."""
 
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -54,4 +55,40 @@ def station_row(beam: Any, x: float, size: StationSize, coupling: str) -> dict[s
         'station_home_p': home_p,
         'station_U': U,
         'station_Q': Q,
+    }
+
+
+def station_rows(
+    beams: Sequence[Any],
+    stations: Sequence[tuple[int, float]],
+    slides: Collection[int],
+    size: StationSize,
+    coupling: str,
+) -> dict[str, np.ndarray]:
+    """
+    Return the arrays of all stations.
+
+    :param beams: Beam or SpatialBeam by body.
+    :param stations: body and x [m] of each.
+    :param slides: bodies of sliding links.
+    """
+    rows = [station_row(beams[body], x, size, coupling) for body, x in stations]
+    for row, (body, _) in zip(rows, stations):
+        if body in slides:  # of a unit beam
+            row['station_slope'] = beams[body].length * row['station_slope']
+    n, width, k, elastic = size
+    shapes = {
+        'station_x': (),
+        'station_shape': (n,),
+        'station_slope': (n,),
+        'station_H': (n, width),
+        'station_setback': (k, n),
+        'station_home_R': (3, 3),
+        'station_home_p': (3,),
+        'station_U': (elastic, 6),
+        'station_Q': (elastic, elastic, 6),
+    }
+    return {
+        name: np.array([row[name] for row in rows], float).reshape(len(rows), *shape)
+        for name, shape in shapes.items()
     }
