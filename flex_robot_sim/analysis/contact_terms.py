@@ -31,7 +31,7 @@ def refuse_touching(arm: ArmModel, q: np.ndarray) -> None:
         if gap[rows].min() <= 0.0:
             raise SettingError(
                 f'contact "{name}" touches in this state, where its force has no derivatives: '
-                'move it away, or use linearise'
+                'choose a state without contact, or use frs.linearise'
             )
 
 

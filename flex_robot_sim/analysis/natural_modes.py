@@ -129,8 +129,8 @@ def modes(
     expect_servo_on_free_drives(joints, gains)
     if v[arm.base_q].any():
         raise SettingError(
-            'the free base moves, so that small motions about this state are no modes: set the '
-            'rates of the base to zero, or take frs.linearise'
+            'modes need a free base at rest, but it moves in this state: set its rates to zero, '
+            'or use frs.linearise'
         )
     locked = locked_drives(arm, joints, has_input=gains is not None)
     motors, M = arm.motor_q, mass_matrix(arm, q)

@@ -162,7 +162,7 @@ def _expect_base_at_rest(arm, loads, q, v):
     if np.abs(missing[arm.base_q]).max() > MAX_BASE_FORCE * size:
         raise SettingError(
             f'the base of "{arm.description.name}" is free, and gravity, loads or rates '
-            'accelerate it: there is no equilibrium. Take gravity=(0, 0, 0) (--gravity 0,0,0) and '
+            'accelerate it: there is no equilibrium. Use gravity=(0, 0, 0) (--gravity 0,0,0) and '
             'no pushes, or give all coordinates of a state'
         )
 

@@ -102,7 +102,9 @@ def run(arguments: Namespace) -> int:
 def _as_text(summary):
     values = [f'{value:.6g}' for value in summary['joints'].values()]
     where = (
-        'is there' if summary['is_reached'] else f'comes as near as {summary["distance"]:.3g} m'
+        'reaches the target'
+        if summary['is_reached']
+        else f'comes as near as {summary["distance"]:.3g} m'
     )
     yield f'{summary["robot"]}: "{summary["link"]}" {where} at the joint positions'
     yield f'  {",".join(values)}'
@@ -110,7 +112,7 @@ def _as_text(summary):
         yield f'  {name:20}  {value:10.6g} {unit}'
     yield f'  distance {summary["distance"]:.1e} m, turn {summary["angle"]:.1e} rad'
     if summary['sag']:
-        yield f'  sag of the arm {summary["sag"]:.3g} m, which these positions make up for'
+        yield f'  sag of the arm {summary["sag"]:.3g} m, which these positions compensate'
     yield f'  manipulability {summary["manipulability"]:.3g}'
     if summary['is_singular']:
         yield '  near a singular pose: the link cannot move in some direction'

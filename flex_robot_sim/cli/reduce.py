@@ -142,7 +142,7 @@ def run(arguments: Namespace) -> int:
         raise UsageError(f'--modes must be between 0 and {MAX_MODES}.')
     loads = [_load(text) for text in arguments.loaded]
     if loads and not paths:
-        raise UsageError('--loaded belongs to --matrices.')
+        raise UsageError('--loaded needs --matrices.')
     for file in (path, *paths, *(file for file, _ in loads)):
         if not file.is_file():
             raise UsageError(f'{file}: there is no such file.')

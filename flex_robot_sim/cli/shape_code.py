@@ -52,20 +52,20 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def check(arguments: Namespace) -> None:
-    """Raise UsageError unless the options about code fit each other."""
+    """Raise UsageError if options of --code contradict each other."""
     if not arguments.code:
         for name in ('period', 'axis'):
             if getattr(arguments, name) is not None:
-                raise UsageError(f'--{name} is about --code.')
+                raise UsageError(f'--{name} needs --code.')
         return
     if not arguments.output:
         raise UsageError('--code needs a file: give --output FILE.')
     if arguments.apply:
         raise UsageError('give either --apply FILE or --code.')
     if arguments.code == 'klipper' and arguments.period is not None:
-        raise UsageError('--period is about set points, which Klipper makes itself.')
+        raise UsageError('--period does not apply to --code klipper.')
     if arguments.code != 'klipper' and arguments.axis:
-        raise UsageError('--axis is about --code klipper.')
+        raise UsageError('--axis needs --code klipper.')
     if arguments.period is not None:
         common.expect_within('--period', arguments.period, 10.0)
 
@@ -104,7 +104,7 @@ def _text(arguments, specification, joints, robot, period):
         if specification.stages:
             raise UsageError(
                 f'the delays of "{specification.name}" follow the pose, so it has no FIR '
-                'coefficients: compare again with --fixed.'
+                'coefficients: design again with --fixed.'
             )
 
         text = fir_text(specification, period)

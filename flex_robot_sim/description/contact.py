@@ -173,12 +173,12 @@ def _read_world(document, children):
 def _read_contact(document, element, links, world):
     values = read_attributes(document, element, FLEXIBILITY['contact'])
     name, link, against = values['name'], values['link'], values['with']
-    for role, one in (('', link), ('with ', against)):
-        if one not in links and not (role and one == WORLD):
+    for role, one in (('link', link), ('with', against)):
+        if one not in links and (role, one) != ('with', WORLD):
             raise unknown_name(
                 document,
                 document.line(element),
-                f'contact "{name}" is {role or "of "}"{one}", which is no link',
+                f'contact "{name}" has {role}="{one}", which is no link',
                 one,
                 links,
             )

@@ -43,8 +43,8 @@ def check_drive_laws(
         raise document.error(
             element,
             f'the torques at = "{" ".join(f"{torque:g}" for torque in torques)}" of joint '
-            f'"{joint.name}" do not ascend',
-            'Order them, each with the stiffness beyond it',
+            f'"{joint.name}" are not in ascending order',
+            'Sort them, together with the stiffnesses',
         )
     slope = sum(amplitude * cycles for amplitude, cycles, _ in values['kinematic_error'])
     if slope * values['gear_ratio'] >= 1.0:

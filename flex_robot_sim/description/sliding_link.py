@@ -120,7 +120,7 @@ def _lengths(beam, joint):
     """Yield problems of the free length over the range of the joint."""
     if not joint.lower <= 0.0 <= joint.upper:
         yield (
-            f'has a guide whose range, {joint.lower:g} to {joint.upper:g}, is without zero',
+            f'has a guide whose range, {joint.lower:g} to {joint.upper:g}, does not contain zero',
             f'Move the frame of joint "{joint.name}" and the mouth along the axis',
         )
     least, most = (at + beam.length - beam.mouth for at in (joint.lower, joint.upper))
@@ -135,20 +135,20 @@ def _lengths(beam, joint):
         yield (
             f'leaves its guide, of {beam.mouth:g} m, at the upper limit {joint.upper:g} of joint '
             f'"{joint.name}"',
-            f'Keep upper to {beam.mouth:g} m',
+            f'Set upper to at most {beam.mouth:g} m',
         )
 
 
 def _places(link, beam, joint, links, joints):
-    """Yield problems of what the link carries, and of its guide on another flexible link."""
+    """Yield problems of the child joints of the link, and of the parent of its guide."""
     for child in joints.values():
         if child.parent == link.name and not child.mimics:
             place = beam.axes.T @ (_mouth(child, links) - beam.end)
             if abs(place[0]) > PLACE_TOLERANCE * beam.length:
                 yield (
-                    f'carries joint "{child.name}" at {place[0] + beam.length:.4g} m of its '
+                    f'has the child joint "{child.name}" at {place[0] + beam.length:.4g} m of its '
                     f'{beam.length:g} m',
-                    'A sliding link carries at its end only: move the joint or its mouth there',
+                    'Move the joint, or its mouth, to the tip of the sliding link',
                 )
     parent = links[joint.parent].beam
     if parent is not None and parent.reduced is not None:
@@ -156,7 +156,7 @@ def _places(link, beam, joint, links, joints):
 
 
 def _mouth(joint, links):
-    """Place in the parent link at which a joint is attached: the mouth of a sliding child."""
+    """Position in the parent link where a joint is attached: for a sliding child, its mouth."""
     child = links[joint.child].beam
     if child is not None and child.guide == joint.name:
         return joint.position + joint.rotation @ (np.asarray(joint.axis) * child.mouth)

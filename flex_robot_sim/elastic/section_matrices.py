@@ -194,7 +194,7 @@ def mass_problem(mass: np.ndarray) -> tuple[str, str] | None:
         or np.abs(first + first.T).max() > MASS_SYMMETRY * np.abs(first).max()
     ):
         return (
-            'is that of no rigid section',
+            'is not the mass matrix of a rigid section',
             'Give equal masses on its diagonal, first moments about the axis, and moments of '
             'inertia, in the order of stiffness',
         )

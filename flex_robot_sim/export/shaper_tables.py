@@ -153,8 +153,8 @@ def code_name(path: str) -> str:
         or len(name) > MAX_NAME
     ):
         raise SettingError(
-            f'{path}: the functions are named after the file, and "{name}" is no name. Take '
-            f'letters, digits and underscores, at most {MAX_NAME}, that begin with a letter'
+            f'{path}: the functions are named after the file, but "{name}" is no name. Use at '
+            f'most {MAX_NAME} letters, digits and underscores, beginning with a letter'
         )
     return name
 

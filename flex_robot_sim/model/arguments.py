@@ -48,8 +48,8 @@ def refuse_moved_base(arm: ArmModel) -> None:
     motion = arm.description.base_motion
     if motion is not None:
         raise SettingError(
-            f'the base of "{arm.description.name}" follows "{motion.file}", and this works on '
-            'bases at rest only: use Simulation, or remove <base> from <flexibility>'
+            f'the base of "{arm.description.name}" follows "{motion.file}", and this needs '
+            'a base at rest: use Simulation, or remove <base> from <flexibility>'
         )
 
 

@@ -108,7 +108,7 @@ class ContactBuilder:
             builder = frs.ArmBuilder().add_ground(height=-0.1, friction=0.8)
         """
         if self._ground is not None:
-            raise SettingError('the arm has a ground: add it once')
+            raise SettingError('the arm already has a ground: call add_ground once')
         values = {'height': height, 'friction': friction}
         self._ground = Element('ground', attribute_texts('ground', FLEXIBILITY['ground'], values))
         return self

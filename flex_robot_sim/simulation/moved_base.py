@@ -144,11 +144,11 @@ class MovedBase:
         name, settings = simulated.arm.description.name, simulated.settings
         if simulated.arm.has_free_base:
             raise SettingError(
-                f'the base of "{name}" is free: it cannot be moved, too. Push it, or make its '
-                'joint fixed'
+                f'the base of "{name}" is free, so that its motion cannot be prescribed: push it, '
+                'or make its joint fixed'
             )
         if settings.scheme != 'implicit_midpoint' or settings.formulation != 'recursion':
             raise SettingError(
                 f'the moved base of "{name}" needs the scheme implicit_midpoint and the '
-                'formulation recursion: take these'
+                'formulation recursion: use these settings'
             )

@@ -96,14 +96,14 @@ class SimulatedArm:
         ):
             raise SettingError(
                 f'hysteresis and presliding of the joints of {arm.description.name} need the '
-                'scheme implicit_midpoint and the formulation recursion: take these'
+                'scheme implicit_midpoint and the formulation recursion: use these settings'
             )
         if any(joint.dc_motor for joint in arm.description.joints) and (
             make_formulation or settings.scheme != 'implicit_midpoint'
         ):
             raise SettingError(
                 f'the DC motors of {arm.description.name} need the scheme implicit_midpoint and '
-                'the formulation recursion: take these'
+                'the formulation recursion: use these settings'
             )
         if arm.closed_loops and make_formulation:
             raise SettingError(

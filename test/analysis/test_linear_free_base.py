@@ -65,7 +65,7 @@ def test_an_arm_without_gravity_rests_on_a_free_base_and_not_under_gravity():
             frs.equilibrium(one, [0.3, -0.5], pushes=pushes)
         assert str(caught.value) == (
             'the base of "space_arm" is free, and gravity, loads or rates accelerate it: there is '
-            'no equilibrium. Take gravity=(0, 0, 0) (--gravity 0,0,0) and no pushes, or give all '
+            'no equilibrium. Use gravity=(0, 0, 0) (--gravity 0,0,0) and no pushes, or give all '
             'coordinates of a state'
         )
 
@@ -109,7 +109,7 @@ def test_the_linear_model_of_a_moving_base_has_its_kinematics():
     block = np.ix_(rows, rows)
     expected = model.A[: arm.nv, : arm.nv][block] @ small + change
     np.testing.assert_allclose(rate, expected, rtol=0, atol=1e-6 * abs(rate).max() + 1e-7)
-    with pytest.raises(SettingError, match='the free base moves'):
+    with pytest.raises(SettingError, match='modes need a free base at rest'):
         frs.modes(arm, np.zeros(arm.nq), v)
 
 

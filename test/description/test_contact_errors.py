@@ -16,7 +16,7 @@ OBSTACLE = '<obstacle name="{}"><geometry><box size="1 1 1"/></geometry></obstac
     [
         (
             slider('with="table"'),
-            'contact "tool" is with "table", which is no link. Correct the name, or add what is '
+            'contact "tool" has with="table", which is no link. Correct the name, or add what is '
             'missing.',
         ),
         (
@@ -109,7 +109,7 @@ def test_arm_from_code_has_the_contacts_of_its_urdf():
     expected = 0.04 / lever * (2 * 3.141592653589793 * 40) ** 2
     assert arrays.contact_stiffness == pytest.approx(expected)
     for mistake, message in (
-        (lambda: builder.add_ground(), 'the arm has a ground'),
+        (lambda: builder.add_ground(), 'the arm already has a ground'),
         (lambda: builder.add_contact('tool', link='arm'), '"tool" is in use'),
         (lambda: builder.add_contact('b', link='amr'), 'Did you mean "arm"?'),
         (lambda: builder.add_obstacle('b', shape=3), 'must be a Box'),

@@ -211,8 +211,8 @@ MISTAKES = {
     'stiffnesses: stiffness="k1 k2 k3" at="T1 T2".': flexible_arm(
         '<joint name="hinge" rotor_inertia="1" stiffness="1 2 3" at="1"/>'
     ),
-    '5: the torques at = "2 1" of joint "hinge" do not ascend. Order them, each with the '
-    'stiffness beyond it.': flexible_arm(
+    '5: the torques at = "2 1" of joint "hinge" are not in ascending order. Sort '
+    'them, together with the stiffnesses.': flexible_arm(
         '<joint name="hinge" rotor_inertia="1" stiffness="1 2 3" at="2 1"/>'
     ),
     '5: the kinematic_error of joint "hinge" is as steep as the motion of its motor: amplitude * '

@@ -250,7 +250,7 @@ def test_prescribed_motor_has_the_current_of_its_effort():
 def test_other_schemes_and_formulations_are_refused(settings):
     message = (
         'the DC motors of hinge need the scheme implicit_midpoint and the formulation recursion: '
-        'take these'
+        'use these settings'
     )
     with pytest.raises(frs.SettingError) as error:
         frs.Simulation(hinge(), frs.SimulationSettings(**settings))

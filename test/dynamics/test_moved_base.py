@@ -193,7 +193,7 @@ def test_states_with_a_moved_base_continue_bit_for_bit(tmp_path):
     at = SampledBaseMotion(times, poses).samples(np.array([sim.time]))[0]
     np.testing.assert_allclose(sim.base_pose, at[:7], atol=1e-14)
     np.testing.assert_allclose(sim.base_twist, at[7:13], atol=1e-14)
-    with pytest.raises(SettingError, match='follows "ship.csv", and this works on bases at rest'):
+    with pytest.raises(SettingError, match='follows "ship.csv", and this needs a base at rest'):
         frs.Batch(arm, 2)
 
 

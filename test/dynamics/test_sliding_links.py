@@ -433,7 +433,7 @@ def test_a_builder_slides_beams():
 MISTAKES: dict[str, dict] = {
     'and 0.06 m of it are outside its guide at the lower limit': {'mouth': 1.34},
     'leaves its guide, of 1.2 m, at the upper limit 1.3': {'limit': 'lower="0" upper="1.3"'},
-    'has a guide whose range, 0.1 to 1, is without zero': {'limit': 'lower="0.1" upper="1"'},
+    'has a guide whose range, 0.1 to 1, does not contain zero': {'limit': 'lower="0.1" upper="1"'},
     'has coordinates of stretch': {'modes': 'stretch="1"'},
     'has segments': {'modes': 'segments="2"'},
     'has twist_coupling="on"': {'swap': ('guide="out"', 'twist_coupling="on" guide="out"')},
@@ -445,7 +445,7 @@ MISTAKES: dict[str, dict] = {
     'does not lie along the axis of joint "out"': {
         'swap': ('<axis xyz="1 0 0"/>', '<axis xyz="-1 0 0"/>')
     },
-    'carries joint "mount" at 1 m of its 1.5 m': {
+    'has the child joint "mount" at 1 m of its 1.5 m': {
         'swap': ('xyz="1.5 0 0"/></joint>', 'xyz="1 0 0"/></joint>')
     },
     'is on a free base, joint "swing"': {

@@ -117,21 +117,21 @@ def test_settings_of_klipper_name_a_shaper_and_its_vibration(capsys, tmp_path):
     'words, message',
     [
         ('--code c', '--code needs a file: give --output FILE.'),
-        ('--apply a.csv --period 0.1', '--period is about --code.'),
-        ('--code c --output a.h --axis x', '--axis is about --code klipper.'),
+        ('--apply a.csv --period 0.1', '--period needs --code.'),
+        ('--code c --output a.h --axis x', '--axis needs --code klipper.'),
         (
             '--code klipper --output a.cfg --period 0.1',
-            '--period is about set points, which Klipper makes itself.',
+            '--period does not apply to --code klipper.',
         ),
         ('--code c --output a.h --apply move.csv', 'give either --apply FILE or --code.'),
         (
             '--code c --output 1.h',
-            '1.h: the functions are named after the file, and "1" is no name. Take letters, '
-            'digits and underscores, at most 40, that begin with a letter',
+            '1.h: the functions are named after the file, but "1" is no name. Use at most 40 '
+            'letters, digits and underscores, beginning with a letter',
         ),
         (
             '--code fir --output a.csv',
-            'the delays of "zvd by pose" follow the pose, so it has no FIR coefficients: compare '
+            'the delays of "zvd by pose" follow the pose, so it has no FIR coefficients: design '
             'again with --fixed.',
         ),
         ('--code c --output a.h --period 0', '--period must be above 0 and below 10.'),

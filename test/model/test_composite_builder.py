@@ -135,7 +135,7 @@ SKEW[0, 1] = 0.5
         (
             frs.CompositeSection(np.eye(6), NOT_RIGID),
             {},
-            'mass of the section of link "x" is that of no rigid section',
+            'mass of the section of link "x" is not the mass matrix of a rigid section',
         ),
         (
             frs.CompositeSection(np.eye(6), LOW),

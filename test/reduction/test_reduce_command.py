@@ -123,7 +123,7 @@ def test_a_robot_may_name_the_file_before_it_exists(folder):
         (['--output', 'nowhere/link.npz'], {}, 'nowhere/link.npz: cannot be written'),
         (['--picture', 'a.txt'], {}, 'a.txt'),
         (['--matrices', 'a.sti'], {}, 'bar.inp: give a file or --matrices.'),
-        (['--loaded', 'a.sti:elbow:1,0,0,0,0,0'], {}, '--loaded belongs to --matrices.'),
+        (['--loaded', 'a.sti:elbow:1,0,0,0,0,0'], {}, '--loaded needs --matrices.'),
         (['--loaded', 'a.sti:1,2'], {}, '--loaded a.sti:1,2: write FILE:JOINT:FX,FY,FZ,MX,MY,MZ'),
         ([], {'file': 'arm.urdf'}, 'arm.urdf: unknown kind of file. Known: .step'),
     ],
