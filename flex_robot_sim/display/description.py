@@ -11,7 +11,7 @@ because `bending_markers` draws the deflected link. Small parts, such as a motor
 flange, stay if they are at the root or at a child joint, and move with it. Meshes cannot be
 classified and are removed.
 
-A free or moved base rides on six virtual joints, too (base_joints.py).
+The joint of a free base is floating: its pose comes on TF (base_frames.py).
 
 A robot without any visual gets a stick figure.
 
@@ -25,7 +25,7 @@ import numpy as np
 from flex_robot_sim.description import read_recorded_text
 from flex_robot_sim.description.document import Document
 from flex_robot_sim.description.orientation import roll_pitch_yaw
-from flex_robot_sim.display.base_joints import add_base_joints
+from flex_robot_sim.display.base_frames import make_base_floating
 from flex_robot_sim.display.older_urdf import convert_to_version_1_0
 from flex_robot_sim.display.places import MOTIONS, axes_of_motions, places, station_point
 from flex_robot_sim.display.split_joints import split_joints
@@ -52,7 +52,7 @@ def display_description(arm: ArmModel, keep_straight: bool = False) -> str:
     for element in [*root.findall('flexibility'), *root.findall('constraint')]:
         root.remove(element)
     split_joints(root, arm.description)
-    add_base_joints(root, arm.description)
+    make_base_floating(root, arm.description)
     split_screws(root, arm.description)
     joints, links = _by_name(root, 'joint'), _by_name(root, 'link')
     _move_joints(joints, arm)

@@ -2,14 +2,12 @@
 
 import numpy as np
 
-from flex_robot_sim.display.base_joints import base_joint_positions, joint_names
 from flex_robot_sim.display.places import places
 from flex_robot_sim.display.posture import Posture
 from flex_robot_sim.display.split_screws import travel_names
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.body_kinds import SLIDING
 from flex_robot_sim.model.slide_columns import LENGTH, OFFSET
-from flex_robot_sim.spatial.turns import rotation
 
 
 class DisplayJoints:
@@ -17,8 +15,7 @@ class DisplayJoints:
     Names and positions of all joints of the display description of an arm.
 
     They are the joints of the arm on the link side, the held mimic joints, so that no program
-    moves them, the travels of screw joints, six virtual joints of a free or
-    moved base, and six per Place.
+    moves them, the travels of screw joints, and six per Place. A free or moved base has none.
     """
 
     def __init__(self, arm: ArmModel) -> None:
@@ -29,12 +26,10 @@ class DisplayJoints:
             if joint.kind != 'fixed' and not joint.moves and not joint.is_base
         ]
         travels = travel_names(arm.description)
-        base_joints = joint_names(arm.description)
         self.names = (
             *arm.joint_names,
             *(joint.name for joint in held),
             *travels.values(),
-            *base_joints,
             *(name for place in frames for name in place.joint_names),
         )
         self._joint_count = len(arm.joint_names)
@@ -47,13 +42,6 @@ class DisplayJoints:
         self._screws = np.array([arm.idx_q[name] for name in travels], int)
         self._leads = np.array([arm.description.joint(name).lead for name in travels])
         self._posture = Posture(arm)
-        first += len(travels)
-        self._base_rows = slice(first, first + len(base_joints))
-        self._is_free = arm.has_free_base
-        if arm.description.free_joint is not None:
-            self._base_link = arm.frames[arm.description.free_joint.child]
-            self._posture.take(np.zeros(arm.size))
-            self._start_R, self._start_p = self._posture.frame(self._base_link)
         self._station = np.array([place.station for place in frames], int)
         poses = [_undeformed(arm, place) for place in frames]
         self._home_R = np.array([R for R, _ in poses]).reshape(-1, 3, 3)
@@ -69,26 +57,12 @@ class DisplayJoints:
         self._body = np.array([frames[k].body for k in self._later], int)
         self._root = np.array([arm.segments[frames[k].link][0] for k in self._later], int)
 
-    def positions(
-        self, coordinates: np.ndarray, base_pose: np.ndarray | None = None
-    ) -> np.ndarray:
-        """
-        Return new positions (names,) [rad, m] for the coordinates (n,) of the arm.
-
-        :param base_pose: (7,) of a moved base; default: at the origin.
-        """
+    def positions(self, coordinates: np.ndarray) -> np.ndarray:
+        """Return new positions (names,) [rad, m] for the coordinates (n,) of the arm."""
         q = self._posture.take(coordinates)
         positions = self._positions.copy()
         positions[: self._joint_count] = q[: self._joint_count]
         positions[self._travels] = self._leads * q[self._screws]
-        if self._is_free:
-            R, p = self._posture.frame(self._base_link)
-            turn, move = self._start_R.T @ R, self._start_R.T @ (p - self._start_p)
-            positions[self._base_rows] = base_joint_positions(turn, move)
-        elif base_pose is not None:
-            positions[self._base_rows] = base_joint_positions(
-                rotation(base_pose[3:]), base_pose[:3]
-            )
         if self._station.size:
             R, p = self._stations()
             p[:, 0] += self._hidden + self._slides * q[self._slide_q]

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from flex_robot_sim.display.base_joints import root_frame
+from flex_robot_sim.display.base_frames import root_frame
 from flex_robot_sim.display.extent import middle, reach
 from flex_robot_sim.model.arm_model import ArmModel
 

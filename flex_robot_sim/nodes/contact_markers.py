@@ -7,7 +7,7 @@ from geometry_msgs.msg import Point
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker
 
-from flex_robot_sim.display.base_joints import root_frame
+from flex_robot_sim.display.base_frames import root_frame
 from flex_robot_sim.display.contact_shapes import (
     FORCE_COLOUR,
     FORCE_LENGTH,

@@ -20,6 +20,7 @@ from rclpy.node import Node
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
+from flex_robot_sim.display.base_frames import is_base_shown
 from flex_robot_sim.display.bending import BendingShape
 from flex_robot_sim.display.colours import ROD_COLOUR, colour_ramp
 from flex_robot_sim.display.display_joints import DisplayJoints
@@ -28,6 +29,7 @@ from flex_robot_sim.display.posture import Posture
 from flex_robot_sim.display.reduced_surface import link_surfaces
 from flex_robot_sim.display.tool_path import ToolPath
 from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.nodes.base_transform import BaseTransform
 from flex_robot_sim.nodes.bridge_settings import BridgeOutputSettings
 from flex_robot_sim.nodes.contact_markers import ContactMarkers
 from flex_robot_sim.nodes.settings import OutputSettings
@@ -54,7 +56,7 @@ class _DrawnState(NamedTuple):
 
 
 class DisplayOutputs:
-    """Publishers of `display_joint_states` and `bending_markers`."""
+    """Publishers of `display_joint_states`, `tf` and `bending_markers`."""
 
     def __init__(
         self, node: Node, arm: ArmModel, tool: str, settings: OutputSettings | BridgeOutputSettings
@@ -73,6 +75,7 @@ class DisplayOutputs:
         self._epoch, self._subscribers, self._arrays_left_to_clean = 0, 0, 0
         self._contacts = ContactMarkers(arm)
         self._set_scale(settings)
+        self._base_transform = BaseTransform(node, arm) if is_base_shown(arm.description) else None
         self._joint_publisher = advertise(node, topics.DISPLAY_JOINT_STATES)
         self._marker_publisher = advertise(node, topics.BENDING_MARKERS)
         self._timer = make_timer(node, 1.0 / settings.display_rate, self._draw)
@@ -98,7 +101,7 @@ class DisplayOutputs:
         Draw the coordinates (n,) next time, with a stamp [ns]; any thread may call this.
 
         :param epoch: a new number marks a discontinuity such as a reset: the tool path is cleared.
-        :param base_pose: (7,) of a moved base.
+        :param base_pose: (7,) of a free or moved base.
         :param contact_wrenches: moment and force (6,) of contacts by name, each on its link and in
             the frame of this link [N m, N].
         """
@@ -149,8 +152,10 @@ class DisplayOutputs:
         stamp, q, epoch, base_pose, contact_wrenches = self._state
         if self._joint_publisher.get_subscription_count():
             self._joint_publisher.publish(
-                self._joint_states.fill(stamp, self._joints.positions(q, base_pose))
+                self._joint_states.fill(stamp, self._joints.positions(q))
             )
+        if self._base_transform is not None and base_pose is not None:
+            self._base_transform.send(stamp, base_pose)
         self._update_path(q, epoch)
         subscribers = self._marker_publisher.get_subscription_count()
         if subscribers > self._subscribers:

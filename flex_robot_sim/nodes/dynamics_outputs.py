@@ -10,7 +10,7 @@ from nav_msgs.msg import Odometry
 from rclpy.node import Node
 from rosgraph_msgs.msg import Clock as ClockMessage
 
-from flex_robot_sim.display.base_joints import base_frames, is_base_shown, root_frame
+from flex_robot_sim.display.base_frames import base_frames, is_base_shown, root_frame
 from flex_robot_sim.nodes.arm_outputs import ArmOutputs, PosePublisher
 from flex_robot_sim.nodes.display_outputs import DisplayOutputs
 from flex_robot_sim.nodes.imu_outputs import publish_imus
@@ -34,7 +34,7 @@ class DynamicsOutputs:
         self._loop, self._node_clock = loop, node.get_clock()
         self._uses_simulated_time = settings.publish_clock or loop.is_lockstep
         self._arm_outputs = ArmOutputs(node, arm)
-        self._tool, self._moves = arm.tool, arm.description.base_motion is not None
+        self._tool = arm.tool
         self._tool_pose = PosePublisher(node, topics.TOOL_POSE, root_frame(arm.description))
         self._base = _Base(node, arm) if is_base_shown(arm.description) else None
         self._wrenches = [
@@ -97,7 +97,7 @@ class DynamicsOutputs:
             wrench.send(stamp, simulation)
 
     def _show(self, simulation, _effort):
-        base_pose = simulation.base_pose if self._moves else None
+        base_pose = simulation.base_pose if self._base is not None else None
         wrenches = {}
         if self._display.has_marker_subscribers():
             names = simulation.arm.contacts

@@ -11,7 +11,7 @@ import numpy as np
 
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.analysis.imu_kinematics import imu_mounts
-from flex_robot_sim.display.base_joints import base_frames
+from flex_robot_sim.display.base_frames import base_frames
 from flex_robot_sim.display.description import undeformed_tip
 from flex_robot_sim.model.described_text import described_text, reduced_files
 from flex_robot_sim.recording.mcap_file import RecordingWriter

@@ -94,6 +94,7 @@ JOINT_TRAJECTORY = 'trajectory_msgs/msg/JointTrajectory'
 POSE, WRENCH = 'geometry_msgs/msg/PoseStamped', 'geometry_msgs/msg/WrenchStamped'
 POSE_WITH_COVARIANCE = 'geometry_msgs/msg/PoseWithCovarianceStamped'
 ODOMETRY = 'nav_msgs/msg/Odometry'
+TRANSFORMS = 'tf2_msgs/msg/TFMessage'
 TEXT = 'std_msgs/msg/String'
 DIAGNOSTIC_ARRAY = 'diagnostic_msgs/msg/DiagnosticArray'
 DIAGNOSTIC_STATUS = 'diagnostic_msgs/msg/DiagnosticStatus'
@@ -330,6 +331,19 @@ DISPLAY_JOINT_STATES = Topic(
             'bridge',
             'display_rate',
             'all joints of the display description, for `robot_state_publisher`',
+        ),
+    ),
+)
+
+TF = Topic(
+    'tf',
+    TRANSFORMS,
+    publishers=(
+        PublishingNode(
+            'dynamics',
+            'display_rate',
+            'pose of a free or moved base, with the stamp of `display_joint_states`; all other '
+            'frames are from `robot_state_publisher`; requires `tf2_msgs`',
         ),
     ),
 )

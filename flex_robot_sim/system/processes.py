@@ -11,6 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from flex_robot_sim.display.base_frames import root_frame
 from flex_robot_sim.display.description import display_description
 from flex_robot_sim.display.rviz_layout import fitted_layout
 from flex_robot_sim.model.assembly import load
@@ -321,7 +322,7 @@ def _rviz(arm, config, time, shared):
         time,
         'rviz2',
         remappings=TF_OF_THE_NAMESPACE,
-        arguments=(*arguments, '-f', arm.description.links[0].name),
+        arguments=(*arguments, '-f', root_frame(arm.description)),
         layout=layout,
         is_needed=False,
         **shared,

@@ -47,7 +47,10 @@ def test_every_frame_is_where_the_simulation_has_it(name):
         q = simulation.q
         positions = display.positions(q)
         assert np.isfinite(positions).all()
-        found = poses(text, dict(zip(display.names, positions)))
+        values = dict(zip(display.names, positions))
+        if arm.has_free_base:
+            values[arm.description.free_joint.name] = simulation.base_pose
+        found = poses(text, values)
         for frame in arm.frames:
             # rounding over some twenty joints of a few metres
             np.testing.assert_allclose(found[frame], simulation.pose(frame), atol=1e-9)
@@ -95,6 +98,9 @@ def test_pinocchio_finds_the_frames_too(name):
         np.testing.assert_allclose(found, simulation.pose(frame), atol=1e-9)  # rounding
 
 
+STATIC = 'fixed', 'floating'  # joints without a position
+
+
 @pytest.mark.parametrize('name', ROBOTS)
 def test_names_are_unique_and_joints_are_those_of_the_description(name):
     arm = load(ROBOTS[name])
@@ -103,7 +109,7 @@ def test_names_are_unique_and_joints_are_those_of_the_description(name):
     joints = [element.get('name') for element in root.findall('joint')]
     assert len(set(links)) == len(links) and len(set(joints)) == len(joints)
     assert not set(links) & set(joints) - {*arm.frames}
-    moving = [e.attrib['name'] for e in root.findall('joint') if e.get('type') != 'fixed']
+    moving = [e.attrib['name'] for e in root.findall('joint') if e.get('type') not in STATIC]
     assert sorted(DisplayJoints(arm).names) == sorted(moving)
     assert set(arm.frames) <= set(links)
 
@@ -113,8 +119,7 @@ def test_ros_urdf_parser_reads_it_without_a_word(name, capfd):
     parser = pytest.importorskip('urdf_parser_py.urdf')
     arm = load(ROBOTS[name])
     urdf = parser.URDF.from_xml_string(display_description(arm))
-    is_moved = arm.description.base_motion is not None
-    assert urdf.get_root() == ('world' if is_moved else arm.description.links[0].name)
+    assert urdf.get_root() == arm.description.links[0].name
     assert capfd.readouterr() == ('', '')  # it prints warnings about unknown tags
 
 

@@ -5,7 +5,7 @@ import base64
 import numpy as np
 import pytest
 from moved_bases import ship, write_ship
-from walked_urdf import poses
+from walked_urdf import matrix, poses
 
 import flex_robot_sim as frs
 from flex_robot_sim.display.description import display_description
@@ -32,11 +32,11 @@ def test_the_display_has_the_links_where_the_simulation_has_them(arm):
     sim = frs.Simulation(arm)
     sim.step(700)
     joints = DisplayJoints(arm)
-    positions = dict(zip(joints.names, joints.positions(sim.q, sim.base_pose)))
-    found = poses(display_description(arm), positions)
+    positions = dict(zip(joints.names, joints.positions(sim.q)))
+    found, base = poses(display_description(arm), positions), matrix(sim.base_pose)
     np.testing.assert_allclose(sim.base_pose[:3], ship(sim.time)[:3], rtol=0, atol=1e-4)
     for link in (one.name for one in arm.description.links):
-        np.testing.assert_allclose(found[link], sim.pose(link), rtol=0, atol=1e-6)
+        np.testing.assert_allclose(base @ found[link], sim.pose(link), rtol=0, atol=1e-6)
 
 
 def test_a_report_has_the_motion_and_the_energy_of_a_recorded_base(arm, tmp_path):

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 from command_calls import restored_state
-from control_msgs_build import folder_of_control_msgs
+from message_packages import folder_of
 from node_processes import NodeProcess
 from ros_observer import no_observer, observer, the_observer
 
@@ -78,9 +78,19 @@ def refused(ended):
 @pytest.fixture(scope='session')
 def control_msgs():
     """Environment of processes that import control_msgs, which the test may import, too."""
-    folder = folder_of_control_msgs()
+    return _environment_with('control_msgs')
+
+
+@pytest.fixture(scope='session')
+def tf2_msgs():
+    """Environment of processes that import tf2_msgs, which the test may import, too."""
+    return _environment_with('tf2_msgs')
+
+
+def _environment_with(package):
+    folder = folder_of(package)
     if folder is None:
-        pytest.skip('control_msgs is not installed, and cannot be built: it needs gcc and rosidl')
+        pytest.skip(f'{package} is not installed, and cannot be built: it needs gcc and rosidl')
     if folder:
         sys.path.insert(0, folder)
     return {

@@ -1,7 +1,7 @@
 """
 FollowJointTrajectory over DDS: of the shaper, and of the controller, with a simulated arm.
 
-control_msgs is the installed package, or types that control_msgs_build.py builds.
+control_msgs is the installed package, or types that message_packages.py builds.
 """
 
 import os
@@ -24,8 +24,8 @@ from action_client import (
     duration,
     trajectory,
 )
-from control_msgs_build import IS_INSTALLED
 from diagnostic_msgs.msg import DiagnosticStatus
+from message_packages import INSTALLED
 from node_processes import NodeProcess
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
@@ -220,7 +220,7 @@ def test_a_controller_action_that_ends_aborts_the_goal(control_msgs, isolated, s
     assert line.startswith('no action server "/ending/driver/follow_joint_trajectory" answers')
 
 
-@pytest.mark.skipif(IS_INSTALLED, reason='control_msgs is installed')
+@pytest.mark.skipif('control_msgs' in INSTALLED, reason='control_msgs is installed')
 def test_without_control_msgs_the_node_ends_with_one_line(start):
     process = start('trajectory_action', robot='two_link')
     assert process.wait() == 2

@@ -6,30 +6,57 @@ import pytest
 pytest.importorskip('nav_msgs')
 
 from free_arms import SPACE_ARM
-from moved_bases import ship, write_ship
+from message_packages import INSTALLED
+from moved_bases import write_ship
 from nav_msgs.msg import Odometry
-from scipy.spatial.transform import Rotation
+from scipy.spatial.transform import Rotation, Slerp
 from sensor_msgs.msg import JointState
-from walked_urdf import poses
 
 import flex_robot_sim as frs
-from flex_robot_sim.display.description import display_description
 from flex_robot_sim.ros.conversions import pose_of, vector_of
 from flex_robot_sim.util.share import shipped_robots
 
 
-def test_base_and_display_of_a_satellite_agree(start, observer, tmp_path):
+def stamp(header):
+    """Stamp [s]."""
+    return header.stamp.sec + header.stamp.nanosec / 1e9
+
+
+def pose_of_transform(transform):
+    """Position and quaternion of a TransformStamped, (7,)."""
+    turn = transform.transform.rotation
+    place = vector_of(transform.transform.translation)
+    return np.array([*place, turn.x, turn.y, turn.z, turn.w])
+
+
+def listen_to_tf(observer):
+    """Return the list that transforms are added to."""
+    from tf2_msgs.msg import TFMessage
+
+    transforms: list = []
+    messages = observer.listen(TFMessage, '/tf')
+
+    def newest():
+        transforms.extend(one for message in messages for one in message.transforms)
+        messages.clear()
+        return transforms
+
+    return newest
+
+
+def test_tf_has_the_pose_of_a_satellite(start, observer, tf2_msgs, tmp_path):
     path = tmp_path / 'space_arm.urdf'
     path.write_text(SPACE_ARM)
     start(
         'dynamics',
+        environment=tf2_msgs,
         robot=str(path),
         publish_clock='true',
         display_rate='25.0',
         gravity='[0.0, 0.0, 0.0]',
     )
     odometry = observer.listen(Odometry, 'base_odometry')
-    shown = observer.listen(JointState, 'display_joint_states')
+    transforms = listen_to_tf(observer)
     send = observer.publisher(JointState, 'joint_commands')
 
     def moves():
@@ -37,61 +64,78 @@ def test_base_and_display_of_a_satellite_agree(start, observer, tmp_path):
         return odometry and abs(odometry[-1].twist.twist.angular.z) > 0.05
 
     observer.spin_until(moves)
-    count = len(odometry), len(shown)
-    observer.spin_until(lambda: len(odometry) > count[0] + 20 and len(shown) > count[1] + 20)
+    count = len(odometry), len(transforms())
+    observer.spin_until(
+        lambda: len(odometry) > count[0] + 20 and len(transforms()) > count[1] + 20
+    )
     assert odometry[0].header.frame_id == 'world' and odometry[0].child_frame_id == 'bus'
-    # the display has the pose of the same instant
-    text = display_description(frs.load(str(path), gravity=(0.0, 0.0, 0.0)))
-    by_stamp = {(m.header.stamp.sec, m.header.stamp.nanosec): m for m in odometry}
+    by_stamp = {stamp(message.header): message for message in odometry}
     pairs = [
-        (by_stamp[key], state)
-        for state in shown
-        if (key := (state.header.stamp.sec, state.header.stamp.nanosec)) in by_stamp
+        (by_stamp[stamp(one.header)], one) for one in transforms() if stamp(one.header) in by_stamp
     ]
     assert len(pairs) > 5
-    for message, state in pairs[-5:]:
-        T = poses(text, dict(zip(state.name, state.position)))['bus']
-        pose = pose_of(message.pose.pose)
-        np.testing.assert_allclose(T[:3, 3], pose[:3], rtol=0, atol=1e-9)
-        x, y, z, w = pose[3:]
-        np.testing.assert_allclose(T[0, 0], 1 - 2 * (y * y + z * z), rtol=0, atol=1e-9)
+    for message, one in pairs:
+        assert (one.header.frame_id, one.child_frame_id) == ('world', 'bus')
+        np.testing.assert_array_equal(pose_of_transform(one), pose_of(message.pose.pose))
     # the position changes by the velocity, which is in the axes of the base
     first, last = odometry[-2:]
-    seconds = (last.header.stamp.nanosec - first.header.stamp.nanosec) % 10**9 / 1e9
+    seconds = stamp(last.header) - stamp(first.header)
     p0, p1 = (pose_of(m.pose.pose)[:3] for m in (first, last))
     velocity = np.mean([vector_of(m.twist.twist.linear) for m in (first, last)], axis=0)
     speed = np.linalg.norm(velocity)
     assert np.linalg.norm(p1 - p0) == pytest.approx(speed * seconds, rel=0.05, abs=1e-7)
 
 
-def test_base_and_display_of_a_ship_agree(start, observer, tmp_path):
-    write_ship(tmp_path / 'ship.csv', np.linspace(0.0, 30.0, 301))
+def capsize(time):
+    """Motion whose pitch passes 90 degrees, so that yaw and roll of its pose jump."""
+    return 0.1 * np.sin(time), 0.0, 0.2, 0.1 * np.sin(0.8 * time), 1.2 * time, 0.3
+
+
+def test_tf_interpolates_a_pose_past_a_pitch_of_90_degrees(start, observer, tf2_msgs, tmp_path):
+    write_ship(tmp_path / 'ship.csv', np.linspace(0.0, 6.0, 121), capsize)
     path, robot = tmp_path / 'arm.urdf', shipped_robots()['single_link'].read_text()
     base = '<flexibility><base motion="ship.csv"/>'
     path.write_text(robot.replace('<flexibility>', base, 1))
-    start('dynamics', robot=str(path), publish_clock='true', display_rate='25.0')
-    odometry = observer.listen(Odometry, 'base_odometry')
-    shown = observer.listen(JointState, 'display_joint_states')
-    observer.spin_until(lambda: len(odometry) > 50 and len(shown) > 10)
-    text = display_description(frs.load(str(path)))
-    by_stamp = {(m.header.stamp.sec, m.header.stamp.nanosec): m for m in odometry}
-    pairs = [
-        (by_stamp[key], state)
-        for state in shown
-        if (key := (state.header.stamp.sec, state.header.stamp.nanosec)) in by_stamp
-    ]
-    assert len(pairs) > 3
-    for message, state in pairs:
-        time = message.header.stamp.sec + message.header.stamp.nanosec / 1e9
-        pose = pose_of(message.pose.pose)
-        # the spline through the table, at ten samples a second, is this near to the motion
-        np.testing.assert_allclose(pose[:3], ship(time)[:3], rtol=0, atol=1e-4)
-        T = poses(text, dict(zip(state.name, state.position)))[message.child_frame_id]
-        np.testing.assert_allclose(T[:3, 3], pose[:3], rtol=0, atol=1e-9)
-        np.testing.assert_allclose(
-            T[:3, :3], Rotation.from_quat(pose[3:]).as_matrix(), rtol=0, atol=1e-9
-        )
-    assert odometry[0].header.frame_id == 'world'
+    start(
+        'dynamics',
+        environment=tf2_msgs,
+        robot=str(path),
+        publish_clock='true',
+        display_rate='25.0',
+        wait_for_command='true',
+    )
+    transforms = listen_to_tf(observer)
+    send = observer.publisher(JointState, 'joint_commands')
+
+    def passes():
+        send.publish(JointState(name=['motor'], effort=[0.0]))
+        return transforms() and stamp(transforms()[-1].header) > 1.7
+
+    observer.spin_until(passes, timeout=60.0)
+    gaps = 0
+    for first, last in zip(transforms(), transforms()[1:]):
+        times = stamp(first.header), stamp(last.header)
+        if not 0.0 < times[1] - times[0] < 0.06 or times[0] < 0.1:
+            continue
+        assert (first.header.frame_id, first.child_frame_id) == ('world', 'base')
+        p0, p1 = (pose_of_transform(one) for one in (first, last))
+        middle, expected = sum(times) / 2, capsize(sum(times) / 2)
+        # as tf2: linear in position, along the shortest turn; errors: interval^2 / 8, the spline
+        np.testing.assert_allclose((p0 + p1)[:3] / 2, expected[:3], rtol=0, atol=2e-4)
+        turn = Slerp(times, Rotation.from_quat([p0[3:], p1[3:]]))(middle)
+        exact = Rotation.from_euler('xyz', expected[3:])
+        assert (turn * exact.inv()).magnitude() < 1e-3
+        gaps += abs(expected[4] - np.pi / 2) < 0.1
+    assert gaps > 1
+
+
+@pytest.mark.skipif('tf2_msgs' in INSTALLED, reason='tf2_msgs is installed')
+def test_without_tf2_msgs_the_node_runs_and_says_so(start, observer, tmp_path):
+    path = tmp_path / 'space_arm.urdf'
+    path.write_text(SPACE_ARM)
+    process = start('dynamics', robot=str(path), gravity='[0.0, 0.0, 0.0]')
+    process.wait_for_line('TF lacks the frame "bus": tf2_msgs cannot be imported. Install')
+    assert observer.hear(Odometry, 'base_odometry').child_frame_id == 'bus'
 
 
 def test_messages_move_the_base_and_one_that_jumps_stops_it(start, observer, tmp_path):

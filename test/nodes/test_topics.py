@@ -41,7 +41,7 @@ SERVICE_OF_EVERY_NODE = re.compile(
     r'.*/((get|set|list|describe)_parameters|get_parameter_types|set_parameters_atomically|'
     r'get_type_description)'
 )
-OF_MOVING_BASES = {'/base_odometry', '/base_motion'}  # this robot has a fixed base
+OF_MOVING_BASES = {'/base_odometry', '/base_motion', '/tf'}  # this robot has a fixed base
 HIDDEN = '/_'  # names of an action's services and topics, where control_msgs is installed
 
 

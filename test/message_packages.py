@@ -1,8 +1,8 @@
 """
-The types of FollowJointTrajectory for tests over DDS, where control_msgs is not installed.
+Types of control_msgs and tf2_msgs for tests over DDS, where these packages are not installed.
 
-No wheel has the package. The wheels of rclpy have the generators, headers and libraries that build
-its types from the fields below. `python test/control_msgs_build.py FOLDER` builds them.
+No wheel has them. The wheels of rclpy have the generators, headers and libraries that build the
+types from the fields below. `python test/message_packages.py PACKAGE FOLDER` builds one package.
 """
 
 import os
@@ -15,13 +15,12 @@ from pathlib import Path
 
 import numpy
 
-PACKAGE = 'control_msgs'
 TOLERANCE = """
 float64 position
 float64 velocity
 float64 acceleration
 """
-INTERFACES = {
+CONTROL_MSGS = {
     'msg/JointTolerance.msg': 'string name' + TOLERANCE,
     'msg/JointComponentTolerance.msg': """
 uint16 X_AXIS=1
@@ -63,34 +62,38 @@ trajectory_msgs/MultiDOFJointTrajectoryPoint multi_dof_error
 int32 multi_dof_index
 """,
 }
+PACKAGES = {
+    'control_msgs': CONTROL_MSGS,
+    'tf2_msgs': {'msg/TFMessage.msg': 'geometry_msgs/TransformStamped[] transforms\n'},
+}
 SUPPORTS = 'rosidl_typesupport_fastrtps_c', 'rosidl_typesupport_introspection_c'
-BUILT = Path(sys.prefix, 'control_msgs_for_tests')  # later runs reuse it
-IS_INSTALLED = find_spec(PACKAGE) is not None  # as long as no test imports those of BUILT
+INSTALLED = {name for name in PACKAGES if find_spec(name)}  # before tests import those built
 
 
-def folder_of_control_msgs():
+def folder_of(package):
     """Return a folder for PYTHONPATH; '': the package is installed; None: it cannot be built."""
-    if IS_INSTALLED:
+    if package in INSTALLED:
         return ''
     if find_spec('rosidl_generator_py') is None or not all(map(shutil.which, ('gcc', 'g++'))):
         return None
-    if not BUILT.exists():
-        folder = Path(f'{BUILT}.{os.getpid()}')
+    built = Path(sys.prefix, f'{package}_for_tests')  # later runs reuse it
+    if not built.exists():
+        folder = Path(f'{built}.{os.getpid()}')
         build_process = subprocess.run(
-            [sys.executable, __file__, str(folder)], capture_output=True, text=True
+            [sys.executable, __file__, package, str(folder)], capture_output=True, text=True
         )
         if build_process.returncode:
             print(build_process.stdout, build_process.stderr)
             shutil.rmtree(folder, ignore_errors=True)
             return None
         try:
-            folder.rename(BUILT)
+            folder.rename(built)
         except OSError:  # another process of tests has built it
             shutil.rmtree(folder)
-    return str(BUILT / 'py')
+    return str(built / 'py')
 
 
-def build(folder):
+def build(package, folder):
     """Generate the sources of the types and compile them."""
     os.environ['AMENT_PREFIX_PATH'] = sys.prefix
     from rosidl_cli.command.translate.api import translate
@@ -102,19 +105,19 @@ def build(folder):
     from rosidl_typesupport_introspection_c.cli import GenerateIntrospectionCTypesupport
 
     share, idl = str(Path(sys.prefix, 'share')), folder / 'idl'
-    for name, fields in INTERFACES.items():
+    for name, fields in PACKAGES[package].items():
         (idl / name).parent.mkdir(parents=True, exist_ok=True)
         (idl / name).write_text(fields)
     translate(
-        package_name=PACKAGE,
-        interface_files=[f'{idl}:{name}' for name in INTERFACES],
+        package_name=package,
+        interface_files=[f'{idl}:{name}' for name in PACKAGES[package]],
         include_paths=[share],
         output_format='idl',
         output_path=idl,
     )
-    files = [f'{idl}:{Path(name).with_suffix(".idl")}' for name in INTERFACES]
-    HashTypeDescription('hash').generate_type_hashes(PACKAGE, files, [share], folder / 'hash')
-    hashes = [str((folder / 'hash' / name).with_suffix('.json')) for name in INTERFACES]
+    files = [f'{idl}:{Path(name).with_suffix(".idl")}' for name in PACKAGES[package]]
+    HashTypeDescription('hash').generate_type_hashes(package, files, [share], folder / 'hash')
+    hashes = [str((folder / 'hash' / name).with_suffix('.json')) for name in PACKAGES[package]]
     generators = {
         'c': GenerateC('c'),
         'fastrtps': GenerateFastRTPSCTypesupport('fastrtps_c'),
@@ -124,20 +127,20 @@ def build(folder):
     }
     for name, generator in generators.items():
         arguments = {
-            'package_name': PACKAGE,
+            'package_name': package,
             'interface_files': [*files],
             'include_paths': [share],
-            'output_path': folder / name / PACKAGE,
+            'output_path': folder / name / package,
         }
         if name == 'c':
             arguments['type_description_files'] = hashes
         generator.generate(**arguments)
-    compile_sources(folder)
+    compile_sources(package, folder)
 
 
-def compile_sources(folder):
+def compile_sources(name_of_package, folder):
     """Compile the sources into one library, and link it under the names that rmw looks up."""
-    package = folder / 'py' / PACKAGE
+    package = folder / 'py' / name_of_package
     package.joinpath('__init__.py').write_text('')
     include, lib = Path(sys.prefix, 'include'), Path(sys.prefix, 'lib')
     includes = [
@@ -190,13 +193,13 @@ def compile_sources(folder):
         )
         return str(package / name)
 
-    whole = link(f'lib{PACKAGE}.so', objects + libraries)
-    parts = [link(f'lib{PACKAGE}__{support}.so', [whole]) for support in SUPPORTS]
+    whole = link(f'lib{name_of_package}.so', objects + libraries)
+    parts = [link(f'lib{name_of_package}__{support}.so', [whole]) for support in SUPPORTS]
     link(
-        f'{PACKAGE}_s__rosidl_typesupport_c{sysconfig.get_config_var("EXT_SUFFIX")}',
+        f'{name_of_package}_s__rosidl_typesupport_c{sysconfig.get_config_var("EXT_SUFFIX")}',
         [whole, *parts],
     )
 
 
 if __name__ == '__main__':
-    build(Path(sys.argv[1]).resolve())
+    build(sys.argv[1], Path(sys.argv[2]).resolve())
