@@ -18,7 +18,8 @@ from flex_robot_sim.viewer.pushing import PUSH_DIRECTIONS, largest_payload, larg
 from flex_robot_sim.viewer.remote import Command, Remote
 
 if TYPE_CHECKING:
-    from flex_robot_sim.viewer.browser import Control, Page
+    from flex_robot_sim.viewer.browser import Page
+    from flex_robot_sim.viewer.control import Control
 
 CHOICES = {Command.SHAPER: CONTROLLER_SHAPERS, Command.FEEDBACK: VIBRATION_FEEDBACKS}
 SLIDER_STEPS = 100  # of sliders for forces and masses

@@ -99,7 +99,7 @@ OWNERS = {
     'ruckig': 'shaping.motion_profiles',
     'serial': 'rig.host.serial_port',
     'trimesh': 'viewer.meshes',
-    'viser': 'viewer.browser',
+    'viser': 'viewer.browser and viewer.page_panel and viewer.page_scene',
     'websockets': 'viewer.page_access',
     'xacro': 'description.xacro_file',
     'yaml': 'util.settings',
