@@ -46,6 +46,7 @@ class Picture:
                 topic, FakePublisher()
             ),
             create_timer=self._timer,
+            get_logger=lambda: SimpleNamespace(info=print),
         )
         tool = self.arm.description.links[-1].name
         self.outputs = DisplayOutputs(node, self.arm, tool, settings or OutputSettings())
