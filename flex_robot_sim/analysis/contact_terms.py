@@ -35,6 +35,21 @@ def refuse_touching(arm: ArmModel, q: np.ndarray) -> None:
             )
 
 
+def refuse_pressed_start(arm: ArmModel, q: np.ndarray) -> None:
+    """Raise SettingError if a contact touches at q (n,), where no equilibrium was found from."""
+    if not arm.contacts:
+        return
+    gap, _ = gaps_and_jacobian(arm, q)
+    deepest = int(gap.argmin())
+    for name, rows in arm.contacts.items():
+        if rows.start <= deepest < rows.stop and gap[deepest] < 0.0:
+            raise SettingError(
+                f'contact "{name}" is {-gap[deepest]:.3g} m inside what it touches before the '
+                'links bend, and no equilibrium was found from there. Take another q, or let a '
+                'simulation press the arm on it'
+            )
+
+
 def gaps_and_jacobian(arm: ArmModel, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Gaps (g,) [m] of all points, and the Jacobian (3 g, n) of their rates along their axes."""
     with borrowed(arm) as scratch:

@@ -242,17 +242,25 @@ def _find_sagging(arm, loads, frame, search, q, tried, starts, scratch):
     :param q: coordinates (n,) of the straight arm, at the target if it reaches it.
     :param tried: searches until then; starts: of further ones (k, joints).
     """
-    best, least = _sag(arm, loads, frame, search, q[arm.motor_q])
+    best, least, failure = q, np.inf, None
     is_reachable = _straight_error(arm, frame, search, q, scratch) <= TOLERANCE
-    for start in starts if is_reachable else ():
+    for start in (None, *(starts if is_reachable else ())):
         if least <= WITHIN:
             break
-        tried += 1
-        if _run(arm, frame, search, start[None], q, scratch) > 0:
+        if start is not None:
+            tried += 1
+            if not _run(arm, frame, search, start[None], q, scratch) > 0:
+                continue
             arm.set_joints(q, q[arm.joint_q].copy())
+        try:
             found, error = _sag(arm, loads, frame, search, q[arm.motor_q])
+        except SettingError as no_equilibrium:
+            failure = failure or no_equilibrium
+        else:
             if error < least:
                 best, least = found, error
+    if failure and not least < np.inf:
+        raise failure
     if not least <= WITHIN:  # to the minimum, which a stalled search is only near
         best, _ = _sag(arm, loads, frame, search, best[arm.motor_q], MAX_STEPS)
     return best, tried

@@ -7,6 +7,7 @@ step closes the loops, from the last pose.
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 
 import numpy as np
 
@@ -26,6 +27,7 @@ from flex_robot_sim.analysis.pose_search import (
 )
 from flex_robot_sim.analysis.workspace_pool import borrowed
 from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.util.exceptions import SettingError
 
 MAX_STEP = 0.3  # of a motor                                                        [rad, m]
 
@@ -82,8 +84,9 @@ def _descend(arm, body, search, pose, tolerance, place, patience):
         trial = followed_pose(arm, goal, pose)[0] if arm.closed_loops else goal
         new, new_q = np.inf, q
         if ((trial >= lower) & (trial <= upper)).all():
-            new_q, new_moves = place(trial)
-            new, new_slopes, new_errors = _errors(arm, body, search, new_q)
+            with suppress(SettingError):  # no equilibrium there: a shorter step is next
+                new_q, new_moves = place(trial)
+                new, new_slopes, new_errors = _errors(arm, body, search, new_q)
         if new < square:
             stalled = stalled + 1 if new > STALLED * square else 0
             is_gain = square - new > MIN_GAIN * ((trial - pose)[motors] @ force)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flex_robot_sim.analysis import tangent
+from flex_robot_sim.analysis.contact_terms import refuse_pressed_start
 from flex_robot_sim.analysis.differences import scales
 from flex_robot_sim.analysis.drive_conditions import (
     Gains,
@@ -70,7 +71,7 @@ def equilibrium(
     Find the equilibrium of elastic links, flexible joints and free drives.
 
     For a payload, pass `with_payload(arm, ...)`. Efforts are those of the currents, without torque
-    ripple.
+    ripple. A link that touches stays on the side of an obstacle where the straight arm has it.
 
     :param q: of the joints, (joints,) [rad, m], on the motor side of elastic drives; default: the
         start pose, zero or the nearest position within limits. Of all coordinates, (nq,), only
@@ -216,6 +217,7 @@ def _find_equilibrium(model, loads, q, qd, unknown, servo, force):
         if result is None:
             load_step /= 2
             if load_step < MIN_LOAD_STEP:
+                refuse_pressed_start(model, target)
                 raise SettingError(
                     f'the arm has no stable equilibrium: it buckles at about {load_share:.1%} of '
                     'its weight, loads and squared rates. Take smaller ones, or a stiffer arm'

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from contact_arms import reaching_arm
 from public_robots import public_robot
 from refusals import refusal
 
@@ -182,3 +183,14 @@ def test_a_mimic_joint_follows_in_the_search():
         rest = frs.equilibrium(arm, found.joints)
         np.testing.assert_allclose(found.q, rest.q, rtol=0, atol=1e-6)
         assert abs(found.q[3]) > 1e-3
+
+
+def test_a_target_on_an_obstacle_is_reached_and_one_inside_is_refused():
+    bench = '<origin xyz="0.6 0 -0.25"/><geometry><box size="0.5 0.6 0.05"/></geometry>'
+    arm = frs.load(reaching_arm('', f'<obstacle name="bench">{bench}</obstacle>'))
+    target = [0.6, 0.0, -0.18]
+    reach = frs.inverse_kinematics(arm, target)
+    tip = frs.pose(arm, frs.equilibrium(arm, reach.joints).q)[:3, 3]
+    np.testing.assert_allclose(tip, target, rtol=0.0, atol=1e-6)
+    line = refusal(frs.SettingError, frs.inverse_kinematics, arm, [0.55, 0.0, -0.25])
+    assert line.startswith('contact "tool" is 0.055 m inside what it touches before the links')
