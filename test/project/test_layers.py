@@ -45,7 +45,6 @@ LAYERS = (
     {'nodes', 'reports', 'export'},
     {'cli', '__main__'},
 )
-# room of later work: kinematics after analysis
 
 START = 'start'  # runs programs of all rows, and is imported by them
 
