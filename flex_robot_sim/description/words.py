@@ -95,8 +95,8 @@ FLEXIBILITY = {
         {
             'motion': name(
                 'CSV file with the columns time [s], x, y, z [m], roll, pitch and yaw [rad] of '
-                'the first link in the world: path from the folder of the URDF, or `package://`; '
-                '`topic`: at rest until the ROS topic `base_motion` moves it'
+                'the root link in the world: path relative to the folder of the URDF, or '
+                '`package://`; `topic`: at rest until the ROS topic `base_motion` moves it'
             )
         },
     ),
@@ -123,11 +123,13 @@ FLEXIBILITY = {
                 'name',
                 '',
                 None,
-                'prismatic joint by which the link slides out of a guide. Only the part beyond '
+                'prismatic joint by which the link slides out of a guide; only the part beyond '
                 'the `mouth` bends',
             ),
             'mouth': positive(
-                'm', None, 'of the guide: distance from the frame of the joint along its axis'
+                'm',
+                None,
+                'end of the guide: its distance from the joint frame, along the axis of the joint',
             ),
             'twist_coupling': Attribute(
                 'choice',
@@ -336,7 +338,10 @@ FLEXIBILITY = {
         {
             'name': name('published as `<link>/<name>`'),
             'at': Attribute(
-                'vector', 'm', REQUIRED, 'point of the surface in the link frame, the nearest one'
+                'vector',
+                'm',
+                REQUIRED,
+                'position in the link frame; the gauge is at the nearest point of the surface',
             ),
             'along': Attribute(
                 'axis', '', REQUIRED, 'direction of the strain in the link frame, in the surface'
@@ -344,8 +349,8 @@ FLEXIBILITY = {
             'distance': number(
                 'm',
                 REQUIRED,
-                'distance of the gauge from the neutral axis, as of a beam: the reading is the '
-                'strain over it; `1`: the strain itself; negative: the opposite sign',
+                'distance of the gauge from the neutral axis: the reading is strain / distance, '
+                'a curvature; `1`: the reading is the strain; negative: the opposite sign',
             ),
         },
     ),
@@ -427,7 +432,7 @@ FLEXIBILITY = {
                 'N m/rad or N/m',
                 None,
                 'stiffness between motor side and link side; absent: rigid. Up to three, with '
-                '`at`: up to the first torque, between the torques, and beyond them',
+                '`at`: below the first torque, between the torques, and above the last one',
                 above=0.0,
                 at_most=MAX_STIFFNESSES,
             ),
@@ -435,24 +440,24 @@ FLEXIBILITY = {
                 'numbers',
                 'N m or N',
                 (),
-                'torques at which the stiffness changes, in either direction: one less than '
-                'stiffnesses, ascending',
+                'torques at which the stiffness changes, in both directions; ascending, one '
+                'fewer than stiffnesses',
                 above=0.0,
                 at_most=MAX_STIFFNESSES - 1,
             ),
             'backlash': number(
                 'rad or m',
                 0.0,
-                'whole width of the dead zone of the gear: the twist between both flanks, in '
-                'which no force acts',
+                'total width of the dead zone of the gear: the range of the twist in which no '
+                'force acts',
                 at_least=0.0,
             ),
             'kinematic_error': Attribute(
                 'harmonics',
                 'rad, 1 and rad, or m, 1 and rad',
                 (),
-                'error of the gear: `amplitude cycles phase`, up to four times. The link lags its '
-                'motor by the sum of amplitude * sin(cycles * turn of the motor + phase)',
+                'transmission error of the gear: `amplitude cycles phase`, up to four times. The '
+                'link lags its motor by the sum of amplitude * sin(cycles * motor angle + phase)',
                 above=0.0,
                 at_most=MAX_HARMONICS,
             ),
@@ -460,8 +465,8 @@ FLEXIBILITY = {
                 'harmonics',
                 'N m, 1 and rad',
                 (),
-                'cogging torque at the shaft of the motor: `amplitude cycles phase`, up to four '
-                'times, as in `kinematic_error`',
+                'cogging torque at the motor shaft: `amplitude cycles phase`, up to four times, '
+                'as in `kinematic_error`',
                 above=0.0,
                 at_most=MAX_HARMONICS,
             ),
@@ -469,8 +474,8 @@ FLEXIBILITY = {
                 'harmonics',
                 '1, 1 and rad',
                 (),
-                'ripple of the torque in proportion to the current: `amplitude cycles phase`, up '
-                'to four times. The effort acts with the factor 1 + sum',
+                'ripple of the motor torque, in proportion to the torque: `amplitude cycles '
+                'phase`, up to four times. The factor of the effort is 1 + sum',
                 above=0.0,
                 at_most=MAX_HARMONICS,
             ),
@@ -543,26 +548,26 @@ FLEXIBILITY = {
         ('encoder', 'dcmotor'),
     ),
     'dcmotor': Element(
-        'electrical limits of the motor of a joint, at its shaft; words of the actuator `dcmotor` '
-        'of MuJoCo. The effort is the torque that its current loop demands',
+        'electrical limits of the motor of a joint, at its shaft; names of the actuator '
+        '`dcmotor` of MuJoCo. The effort is the torque that its current loop demands',
         {
             'motorconst': positive(
                 'N m/A',
                 REQUIRED,
-                'torque over current, and back-EMF over speed in V s/rad; voltage / no-load speed '
-                'of a data sheet',
+                'torque constant, which in SI units is also the back-EMF constant; voltage / '
+                'no-load speed in a data sheet',
             ),
             'resistance': positive(
                 'Ohm',
                 REQUIRED,
-                'of the winding between the terminals; motorconst * voltage / stall torque of a '
+                'of the winding, between the terminals; motorconst * voltage / stall torque in a '
                 'data sheet',
             ),
             'voltage': positive('V', REQUIRED, 'largest voltage of the drive'),
             'inductance': number(
                 'H',
                 0.0,
-                'of the winding; 0: the current follows the voltage at once',
+                'of the winding; 0: the current follows the voltage without delay',
                 at_least=0.0,
             ),
             'current': positive(

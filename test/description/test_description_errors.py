@@ -64,8 +64,8 @@ MISTAKES = {
     '5: EIy = -2 must be > 0. Give EIy [N m2]: bending stiffness about y: '
     'resists bending_z.': in_beam('<section EIy="-2" EIz="1"/>'),
     '5: stiffness = 0 must be > 0. Give stiffness [N m/rad]: stiffness between motor side '
-    'and link side; absent: rigid. Up to three, with `at`: up to the first torque, between the '
-    'torques, and beyond them.': flexible_arm(
+    'and link side; absent: rigid. Up to three, with `at`: below the first torque, between the '
+    'torques, and above the last one.': flexible_arm(
         '<joint name="hinge" stiffness="0" rotor_inertia="1"/>'
     ),
     '5: ratio = 1.5 must be < 1. Give ratio: fraction of critical damping of every mode of '
@@ -203,8 +203,8 @@ MISTAKES = {
         flexible_arm('<joint name="hinge" rotor_inertia="1" backlash="1e-3"/>')
     ),
     '5: stiffness = "1 2 3 4" is more than 3 numbers. Give stiffness [N m/rad]: stiffness between '
-    'motor side and link side; absent: rigid. Up to three, with `at`: up to the first torque, '
-    'between the torques, and beyond them.': flexible_arm(
+    'motor side and link side; absent: rigid. Up to three, with `at`: below the first torque, '
+    'between the torques, and above the last one.': flexible_arm(
         '<joint name="hinge" rotor_inertia="1" stiffness="1 2 3 4"/>'
     ),
     '5: joint "hinge" has 3 stiffnesses, but 1 torque in at. Give one torque less than '
@@ -227,7 +227,7 @@ MISTAKES = {
     ),
     **{
         f'5: cogging = "{text}" is not one to 4 times amplitude, cycles and phase, the first two '
-        'above 0. Give cogging [N m, 1 and rad]: cogging torque at the shaft of the motor: '
+        'above 0. Give cogging [N m, 1 and rad]: cogging torque at the motor shaft: '
         '`amplitude cycles phase`, up to four times, as in `kinematic_error`.': flexible_arm(
             f'<joint name="hinge" rotor_inertia="1" cogging="{text}"/>'
         )
