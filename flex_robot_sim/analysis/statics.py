@@ -33,7 +33,7 @@ MIN_FLANK_LOAD = 1e-9  # of a gear, over its stiffness times half of its backlas
 MAX_CORRECTIONS = 50  # corrections before the load step is reduced
 MAX_SETTLING_STEPS = 500  # of free drives
 SOFTEST = 1e-9  # stiffness that counts as none, over the largest
-MAX_BASE_FORCE = 1e-9  # that counts as none on a free base, over that of weight and loads
+MAX_BASE_FORCE = 1e-9  # force on a free base in equilibrium, relative to weight and loads
 SETTLED = 1e-12  # residual over the largest one so far
 MAX_CONTRACTION = 0.25  # ratio of successive corrections that keeps the matrix in use
 

@@ -221,7 +221,7 @@ def _with_stiffness_factor(link, factor):
             link, beam=replace(beam, reduced=replace(beam.reduced, stiffness_scale=total))
         )
     names = ['EIy', 'EIz', 'EA', 'kGAy', 'kGAz']
-    if not beam.count('torsion'):  # GJ is no quantity of its own
+    if not beam.count('torsion'):  # GJ is not a separate quantity
         names.append('GJ')
     scaled = {name: factor * getattr(beam, name) for name in names}
     matrices = beam.matrices and beam.matrices.scaled(stiffness=factor)

@@ -39,7 +39,7 @@ class RobotDescription(Serializable):
     constraints: tuple[Constraint, ...] = ()  # closed loops
     contacts: tuple[Contact, ...] = ()
     world: tuple[ContactShape, ...] = ()  # ground and obstacles
-    base_motion: BaseMotionTable | None = None  # of the base; None: it stands, or is free
+    base_motion: BaseMotionTable | None = None  # None: the base is fixed or free
 
     def __post_init__(self) -> None:
         parts = self.links, self.joints, self.constraints, self.contacts, self.world

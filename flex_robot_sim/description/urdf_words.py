@@ -128,7 +128,7 @@ URDF = {
         '`<flexibility>` the joint is held at `offset`',
         {
             'joint': name('joint to follow'),
-            'multiplier': number('', 1.0, 'position over that of the other joint'),
+            'multiplier': number('', 1.0, 'ratio of its position to that of the other joint'),
             'offset': number('rad or m', 0.0, 'position where the other joint is at zero'),
         },
     ),

@@ -308,7 +308,7 @@ class ArmBuilder(LinkBuilder, SensorBuilder, JointPartBuilder, ConstraintBuilder
         :param kinematic_error: harmonics of the gear, up to four rows of amplitude [rad or m],
             cycles per turn of the motor, and phase [rad].
         :param cogging: harmonics of the torque at the shaft of the motor [N m], as above.
-        :param torque_ripple: harmonics of the torque over that of the current, as above.
+        :param torque_ripple: harmonics of the motor torque, relative to it, as above.
 
         Example::
 
@@ -348,7 +348,7 @@ class ArmBuilder(LinkBuilder, SensorBuilder, JointPartBuilder, ConstraintBuilder
 
         :param joint: name of a joint that moves.
         :param leader: name of the joint that it follows.
-        :param multiplier: position over that of the leader.
+        :param multiplier: ratio of its position to that of the leader.
         :param offset: position where the leader is at zero [rad or m].
 
         Example::

@@ -19,7 +19,7 @@ using Code = flex_shaper_code;
 
 constexpr double max_set_point = 1e9;      // larger set points are refused       [rad, m]
 constexpr double rest_velocity = 1e-3;     // below it a joint counts as at rest  [rad/s, m/s]
-constexpr double fade_durations = 1.5;     // duration of a fade, over that of the longer design
+constexpr double fade_durations = 1.5;     // ratio of a fade to the longer design duration
 constexpr double min_fade = 0.1;           // minimum duration of a fade          [s]
 constexpr double period_tolerance = 1e-6;  // relative
 

@@ -10,7 +10,7 @@
 
 namespace flex_shaper {
 
-/// Looks up the frequencies of a pose; poses beyond the table have those of its nearest pose.
+/// Looks up the frequencies of a pose; poses outside the table have those of its nearest pose.
 class PoseTable {
 public:
     explicit PoseTable(const flex_shaper_tables &tables)
