@@ -150,6 +150,9 @@ KINDS: dict[str, Callable[[], frs.ArmBuilder]] = {
         joint={'type': 'prismatic', 'axis': 'y', 'lower': -1, 'upper': 1}
     ),
     'ball joint': lambda: _tree(joint={'type': 'spherical', 'spring_stiffness': 5.0}),
+    'planar joint': lambda: _tree(
+        joint={'type': 'planar', 'axis': 'y', 'spring_stiffness': (500.0, 500.0, 5.0)}
+    ),
     'screw joint': lambda: _tree(joint={'type': 'screw', 'axis': 'y', 'pitch': 0.1}),
     'flexible joint': lambda: _tree(
         gear={'stiffness': 900.0, 'gear_ratio': 50, 'rotor_inertia': 1e-5}

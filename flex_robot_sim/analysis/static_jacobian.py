@@ -23,6 +23,8 @@ from flex_robot_sim.analysis.tangent import Slopes, tangent
 from flex_robot_sim.dynamics.loads import LoadArrays, Push, make_loads
 from flex_robot_sim.model.arm_model import ArmModel
 
+NO_STIFFNESS = 1e-13  # over the largest
+
 
 def static_jacobian(
     arm: ArmModel,
@@ -93,7 +95,9 @@ def motion_in_tree(
     """
     motion = np.zeros((len(K), actuated.size))
     motion[drives, np.flatnonzero(actuated)] = 1.0
-    motion[np.ix_(passive, actuated)] = -np.linalg.solve(
-        K[np.ix_(passive, passive)], K[np.ix_(passive, drives)]
-    )
+    stiffness, load = K[np.ix_(passive, passive)], K[np.ix_(passive, drives)]
+    if actuated.all():
+        motion[np.ix_(passive, actuated)] = -np.linalg.solve(stiffness, load)
+    else:  # nothing may hold a passive joint: its motion is the least one
+        motion[np.ix_(passive, actuated)] = -np.linalg.lstsq(stiffness, load, NO_STIFFNESS)[0]
     return motion

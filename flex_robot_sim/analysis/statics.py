@@ -35,6 +35,9 @@ MAX_SETTLING_STEPS = 500  # of free drives
 SOFTEST = 1e-9  # stiffness that counts as none, over the largest
 MAX_BASE_FORCE = 1e-9  # force on a free base in equilibrium, relative to weight and loads
 SETTLED = 1e-12  # residual over the largest one so far
+MAX_ROUNDING = 1e-14  # of a residual, over weight and loads
+NO_STIFFNESS = 1e-12  # that counts as none, over weight and loads                 [1/rad, 1/m]
+NO_FORCE = 1e-100  # of an arm without weight and loads                                [N]
 MAX_CONTRACTION = 0.25  # ratio of successive corrections that keeps the matrix in use
 
 
@@ -157,15 +160,20 @@ def equilibrium_and_slopes(
 def _expect_base_at_rest(arm, loads, q, v):
     """Raise SettingError if a force on a free base is missing at a state (n,)."""
     arrays, missing = arm.arrays, tangent.residual_force(arm, loads, q, v, np.zeros(arm.size))
-    mass = arrays.inertia[:, 3, 3].sum() + arrays.point_mass.sum()
-    size = mass * np.linalg.norm(arrays.base_acceleration) + np.abs(missing).max()
-    size += np.abs(loads.force).sum() + np.abs(loads.moment).sum()
+    size = _weight_and_loads(arrays, loads) + np.abs(missing).max()
     if np.abs(missing[arm.base_q]).max() > MAX_BASE_FORCE * size:
         raise SettingError(
             f'the base of "{arm.description.name}" is free, and gravity, loads or rates '
             'accelerate it: there is no equilibrium. Use gravity=(0, 0, 0) (--gravity 0,0,0) and '
             'no pushes, or give all coordinates of a state'
         )
+
+
+def _weight_and_loads(arrays, loads):
+    """Sum of the sizes of all forces and moments on an arm [N, N m]."""
+    mass = arrays.inertia[:, 3, 3].sum() + arrays.point_mass.sum()
+    weight = mass * np.linalg.norm(arrays.base_acceleration)
+    return weight + np.abs(loads.force).sum() + np.abs(loads.moment).sum()
 
 
 def _start(arm, q, v):
@@ -236,6 +244,7 @@ def _settle(model, loads, qd, q, unknown, servo, force):
     """
     zero_rates, block, target = np.zeros(model.size), np.ix_(unknown, unknown), q
     scale, largest = scales(model)[unknown], 0.0
+    forces = max(_weight_and_loads(model.arrays, loads), NO_FORCE)
     for _ in range(MAX_SETTLING_STEPS):
         residual = (
             tangent.residual_force(model, loads, q, qd, zero_rates) + servo * (q - target) - force
@@ -243,10 +252,10 @@ def _settle(model, loads, qd, q, unknown, servo, force):
         D, K = tangent.tangent(model, loads, q, qd, zero_rates)
         matrix = (K + np.diag(servo))[block] * scale * scale[:, None]
         stiffness, directions = np.linalg.eigh((matrix + matrix.T) / 2)
-        softest = SOFTEST * np.abs(stiffness).max(initial=0.0)
+        softest = max(SOFTEST * np.abs(stiffness).max(initial=0.0), NO_STIFFNESS * forces)
         size = np.abs(residual).max()
         largest = max(largest, size)
-        if size <= SETTLED * largest and _is_stable(matrix, softest):
+        if size <= max(SETTLED * largest, MAX_ROUNDING * forces) and _is_stable(matrix, softest):
             return q, (D, K)
         change = -directions @ (directions.T @ residual / np.maximum(np.abs(stiffness), softest))
         change *= min(1.0, MAX_CORRECTION / max(np.abs(change).max(), 1e-300))

@@ -218,7 +218,7 @@ class Joint:
     spring_reference: float = 0.0  # position without force of this spring   [rad or m]
     encoder: Encoder | None = None  # None: exact measurements
     dc_motor: DcMotor | None = None  # None: the motor has no electrical limits
-    part_of: str = ''  # universal or spherical joint of which it is a coordinate
+    part_of: str = ''  # universal, spherical or planar joint of which it is a coordinate
     pitch: float = 0.0  # of a screw joint, travel per turn                    [m]
 
     def __post_init__(self) -> None:

@@ -20,6 +20,13 @@ HELD, MOVING = 'held', 'moving'
 def check_mimics(document: Document, joints: Mapping[str, Joint]) -> None:
     """Raise DescriptionError for a joint that mimics no joint, or itself through others."""
     for joint in joints.values():
+        coordinates = [one.name for one in joints.values() if one.part_of == joint.mimics]
+        if joint.mimics is not None and coordinates:
+            raise document.error_at(
+                joint.line,
+                f'joint "{joint.name}" mimics "{joint.mimics}", which has several coordinates',
+                f'Name one of them: {", ".join(coordinates)}',
+            )
         if joint.mimics is not None and joint.mimics not in joints:
             raise unknown_name(
                 document,

@@ -61,7 +61,7 @@ class RobotDescription(Serializable):
 
     @property
     def urdf_joint_names(self) -> list[str]:
-        """Names of the moving joints without coordinates of universal and spherical joints."""
+        """Names of the moving joints without coordinates of joints that have several."""
         return [joint.name for joint in self.joints if joint.moves and not joint.part_of]
 
     @property
@@ -69,8 +69,8 @@ class RobotDescription(Serializable):
         """
         Names of the moving joints that a motor drives, base to tip.
 
-        Mimic, universal and spherical joints are passive. With closed loops, so are joints with
-        `effort="0"` in their <limit>.
+        Mimic, universal, spherical and planar joints are passive. With closed loops, so are joints
+        with `effort="0"` in their <limit>.
         """
         return [
             joint.name

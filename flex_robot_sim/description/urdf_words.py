@@ -82,7 +82,7 @@ URDF = {
                 'choice',
                 '',
                 REQUIRED,
-                '`revolute`, `continuous`, `prismatic`, `fixed`; at the root `floating`, `planar`',
+                '`revolute`, `continuous`, `prismatic`, `planar`, `fixed`; at the root `floating`',
                 choices=tuple(JOINT_TYPES),
             ),
         },

@@ -410,21 +410,29 @@ FLEXIBILITY = {
                 'SDF; negative: a left-handed thread',
             ),
             'lower': number(
-                'rad', None, 'of a universal or spherical joint: smallest angle about each axis'
+                'rad or m',
+                None,
+                'of a universal or spherical joint, about each axis, or of a coordinate of a '
+                'planar joint: smallest position',
             ),
             'upper': number(
-                'rad', None, 'of a universal or spherical joint: largest angle about each axis'
+                'rad or m',
+                None,
+                'of a universal or spherical joint, about each axis, or of a coordinate of a '
+                'planar joint: largest position',
             ),
             'viscous_friction': number(
-                'N m s/rad',
+                'N m s/rad or N s/m',
                 None,
-                'of a universal or spherical joint: viscous friction',
+                'of a universal or spherical joint, or of a coordinate of a planar joint: viscous '
+                'friction',
                 at_least=0.0,
             ),
             'coulomb_friction': number(
-                'N m',
+                'N m or N',
                 None,
-                'of a universal or spherical joint: dry friction in motion',
+                'of a universal or spherical joint, or of a coordinate of a planar joint: dry '
+                'friction in motion',
                 at_least=0.0,
             ),
             'stiffness': Attribute(

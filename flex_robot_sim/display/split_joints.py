@@ -1,16 +1,20 @@
-"""Universal and spherical joints in the display description: one revolute joint per coordinate."""
+"""Joints with several coordinates in the display description: one joint per coordinate."""
+
+import numpy as np
 
 from flex_robot_sim.description.document import XmlElement
 from flex_robot_sim.description.robot import RobotDescription
 
+NO_LIMIT_M = '1e9'  # of a coordinate along a plane without limits
+
 
 def split_joints(root: XmlElement, description: RobotDescription) -> None:
-    """Replace fixed joints of the document that are universal or spherical, with their links."""
-    fixed = {(one.get('name') or '').strip(): one for one in root.findall('joint')}
+    """Replace universal, spherical and planar joints of the document, and add their links."""
+    elements = {(one.get('name') or '').strip(): one for one in root.findall('joint')}
     for joint in description.joints:
         if not joint.part_of:
             continue
-        element = fixed.pop(joint.part_of, None)
+        element = elements.pop(joint.part_of, None)
         if element is None:  # its first coordinate has the element
             element = _add(root, 'joint')
             _add(element, 'parent', link=joint.parent)
@@ -20,10 +24,21 @@ def split_joints(root: XmlElement, description: RobotDescription) -> None:
                 element.remove(child)
             element.find('child').set('link', joint.child)
         element.set('name', joint.name)
-        element.set('type', 'continuous')
-        _add(element, 'axis', xyz=' '.join(f'{value:g}' for value in joint.axis))
+        element.set('type', 'prismatic' if joint.type.translates else 'continuous')
+        _add(element, 'axis', xyz=' '.join(repr(float(value)) for value in joint.axis))
+        if joint.type.translates:
+            _add_limit(element, joint)
         if not any(one.get('name') == joint.child for one in root.findall('link')):
             _add(root, 'link', name=joint.child)
+
+
+def _add_limit(element, joint):
+    """Add the range of a coordinate along a plane, which rviz and URDF need."""
+    lower, upper = (
+        repr(float(value)) if np.isfinite(value) else sign + NO_LIMIT_M
+        for value, sign in ((joint.lower, '-'), (joint.upper, ''))
+    )
+    _add(element, 'limit', lower=lower, upper=upper, effort='0', velocity='0')
 
 
 def _add(parent, tag, **attributes):

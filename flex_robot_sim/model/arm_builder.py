@@ -17,7 +17,7 @@ from flex_robot_sim.description.attribute_text import (
     number,
     vector_text,
 )
-from flex_robot_sim.description.joint_elements import joint_elements
+from flex_robot_sim.description.joint_elements import JointValue, joint_elements
 from flex_robot_sim.description.urdf_elements import (
     add_element,
     flexible_element,
@@ -96,33 +96,34 @@ class ArmBuilder(LinkBuilder, SensorBuilder, JointPartBuilder, ConstraintBuilder
         station: float | None = None,
         pitch: float | None = None,
         mouth: float | None = None,
-        lower: float | None = None,
-        upper: float | None = None,
+        lower: JointValue = None,
+        upper: JointValue = None,
         effort: float | None = None,
         velocity: float | None = None,
         acceleration: float | None = None,
         deceleration: float | None = None,
         jerk: float | None = None,
-        viscous_friction: float | None = None,
-        coulomb_friction: float | None = None,
-        static_friction: float | None = None,
-        stribeck_rate: float | None = None,
-        presliding: float | None = None,
-        creep_rate: float | None = None,
-        spring_stiffness: float | None = None,
-        spring_reference: float | None = None,
+        viscous_friction: JointValue = None,
+        coulomb_friction: JointValue = None,
+        static_friction: JointValue = None,
+        stribeck_rate: JointValue = None,
+        presliding: JointValue = None,
+        creep_rate: JointValue = None,
+        spring_stiffness: JointValue = None,
+        spring_reference: JointValue = None,
     ) -> ArmBuilder:
         """
         Connect two links by a joint. Its frame is that of the child at zero.
 
-        Joints have a motor, except for universal and spherical ones, and those of `add_mimic`.
+        Joints have a motor, except for those with several coordinates, and those of `add_mimic`.
 
         :param name: of the joint.
         :param parent, child: names of links of this arm.
         :param type: 'revolute', 'prismatic', 'continuous' or 'fixed'; 'universal' about the axes x
             and y of the joint frame, or 'spherical' about x, y and z, with the coordinates
-            `<name>_x`, `<name>_y` and `<name>_z`; 'screw', which turns about its axis and moves
-            along it; at the base 'floating' or 'planar'.
+            `<name>_x`, `<name>_y` and `<name>_z`; 'planar' across its axis, with `<name>_x`,
+            `<name>_y` and `<name>_theta`, and three values of each limit, friction and spring, or
+            None; 'screw', which turns about its axis and moves along it; at the base 'floating'.
         :param axis: direction of the motion in the joint frame: 'x', '-y', ... or (3,).
         :param xyz, rpy: pose of the joint in the frame of the parent, (3,) [m] and (3,) [rad];
             default of xyz: the end of a flexible parent, the origin of a rigid one.
@@ -151,7 +152,7 @@ class ArmBuilder(LinkBuilder, SensorBuilder, JointPartBuilder, ConstraintBuilder
         """
         self._expect_new('joint', name, self._joints)
         self._expect_tree(parent, child)
-        joint, gear = joint_elements(
+        joint, gears = joint_elements(
             name,
             parent,
             child,
@@ -181,7 +182,7 @@ class ArmBuilder(LinkBuilder, SensorBuilder, JointPartBuilder, ConstraintBuilder
             pitch,
         )
         beam = None if mouth is None else self._beam_with_guide(name, child, type, mouth)
-        self._keep_joint(name, joint, gear, beam)
+        self._keep_joint(joint, gears, beam)
         return self
 
     @classmethod
@@ -337,7 +338,7 @@ class ArmBuilder(LinkBuilder, SensorBuilder, JointPartBuilder, ConstraintBuilder
                 'torque_ripple': torque_ripple,
             },
         )
-        self._keep_joint(joint, self._joints[joint], gear)
+        self._keep_joint(self._joints[joint], {joint: gear})
         return self
 
     def add_mimic(
@@ -372,7 +373,7 @@ class ArmBuilder(LinkBuilder, SensorBuilder, JointPartBuilder, ConstraintBuilder
             element, 'mimic', **attribute_texts(owner, URDF['mimic'], values, {'joint': 'leader'})
         )
         self._keep_joint(
-            joint, element, dict(self._gears[joint].attrib) if joint in self._gears else {}
+            element, {joint: dict(self._gears[joint].attrib) if joint in self._gears else {}}
         )
         return self
 
@@ -481,31 +482,35 @@ class ArmBuilder(LinkBuilder, SensorBuilder, JointPartBuilder, ConstraintBuilder
         beam.attrib.update({'guide': name, **words})
         return beam
 
-    def _keep_joint(self, name, joint, gear, sliding=None):
+    def _keep_joint(self, joint, gears, sliding=None):
         """
         Check a joint with its parent, and add it.
 
+        :param gears: attributes in <flexibility>, by the name of their element.
         :param sliding: element of its child, if that slides out of a guide.
         """
         parent, child = (joint.find(tag).attrib['link'] for tag in ('parent', 'child'))
         flexible = [_without_guide(self._beams[x]) for x in (parent, child) if x in self._beams]
         if sliding is not None:
             flexible[-1] = sliding
-        element = gear and flexible_element('joint', {'name': name, **gear}, {})
-        if gear and name in self._gears:
-            element.extend(self._gears[name])  # its encoder and DC motor
+        elements = {
+            name: flexible_element('joint', {'name': name, **gear}, {})
+            for name, gear in gears.items()
+            if gear
+        }
+        for name in elements.keys() & self._gears.keys():
+            elements[name].extend(self._gears[name])  # its encoder and DC motor
         expect_valid_parts(
             robot_text(
                 self._name,
                 [self._links[parent], self._links[child], joint],
-                [*flexible, *([element] if gear else [])],
+                [*flexible, *elements.values()],
             )
         )
-        self._joints[name], self._parents[child] = joint, parent
+        self._joints[joint.attrib['name']], self._parents[child] = joint, parent
         if sliding is not None:
             self._beams[child] = sliding
-        if gear:
-            self._gears[name] = element
+        self._gears.update(elements)
 
     def _include(self, other, prefix):
         """Copy links and joints of another builder, with a prefix to their names."""

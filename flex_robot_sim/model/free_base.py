@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flex_robot_sim.description.links import Joint
+from flex_robot_sim.description.multi_dof_joint import plane_axes
 from flex_robot_sim.model.arguments import array_or_nan
 from flex_robot_sim.model.arm_arrays import home_pose
 from flex_robot_sim.model.arm_model import ArmModel
@@ -29,11 +30,7 @@ def base_axes(joint: Joint) -> np.ndarray:
     """Axes (3, 3) of body 0 in the frame of the link that a free joint carries."""
     if joint.kind == 'floating':
         return np.eye(3)
-    z = joint.axis
-    x = np.eye(3)[np.argmin(np.abs(z))]
-    x -= z * (z @ x)
-    x /= np.linalg.norm(x)
-    return np.column_stack([x, np.cross(z, x), z])
+    return plane_axes(joint.axis)
 
 
 def free_joint(arm: ArmModel) -> Joint:

@@ -30,7 +30,7 @@ class DriftInputs:
     """
     Subscriptions of a node, combined to samples with one time each.
 
-    Coordinates of universal and spherical joints, which joint_states do not have, stay zero.
+    Coordinates of universal, spherical and planar joints, not in joint_states, stay zero.
     """
 
     def __init__(self, node: Node, arm: ArmModel) -> None:

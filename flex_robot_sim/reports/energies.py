@@ -26,7 +26,7 @@ def coordinates(
     Topics with more samples than the elastic states are interpolated.
     """
     joints, motors = len(arm.joint_names), len(arm.motor_names)
-    # flex_states have the coordinates of universal and spherical joints
+    # flex_states have the coordinates of universal, spherical and planar joints
     is_recorded = [name in run.position.names for name in arm.joint_names]
     flex = [*(k for k in range(joints) if not is_recorded[k]), *range(arm.size)[arm.elastic_q]]
     parts = [

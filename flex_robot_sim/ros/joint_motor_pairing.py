@@ -18,7 +18,7 @@ class JointMotorPairing:
     """
     Positions and velocities of all joints on both sides of their drives.
 
-    Those of universal and spherical joints, which joint_states do not have, stay zero.
+    Those of universal, spherical and planar joints, which joint_states do not have, stay zero.
     """
 
     def __init__(self, arm: ArmModel, need_motors: bool) -> None:

@@ -11,6 +11,6 @@ def joint_rows(arm: ArmModel) -> np.ndarray:
 
 
 def flex_rows(arm: ArmModel) -> np.ndarray:
-    """Return the rows of flex_states: elastic coordinates, and those of ball joints."""
+    """Return the rows of flex_states: elastic coordinates, and those of ball and planar joints."""
     joints = np.setdiff1d(np.arange(len(arm.joint_names)), joint_rows(arm))
     return np.concatenate([np.arange(arm.size)[arm.elastic_q], joints])

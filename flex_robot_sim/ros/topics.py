@@ -163,7 +163,7 @@ FLEX_STATES = Topic(
             'dynamics',
             'flex_rate',
             'elastic coordinates and their rates, `LINK/bending_y_1` and so on, and those of '
-            'universal and spherical joints; no effort',
+            'universal, spherical and planar joints; no effort',
         ),
         PublishingNode(
             'bridge', 'flex_rate', 'elastic coordinates and their rates, estimated by `estimator`'
