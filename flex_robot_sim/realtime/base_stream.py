@@ -6,34 +6,42 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flex_robot_sim.dynamics.moved_base import COLUMNS, RATE, TWIST
-from flex_robot_sim.motion.streamed_base import ApproachingBaseMotion
+from flex_robot_sim.dynamics.moved_base import RATE, TWIST
+from flex_robot_sim.motion.streamed_base import StreamedBaseMotion
 from flex_robot_sim.util.exceptions import CommandError
 
 if TYPE_CHECKING:
     from flex_robot_sim.simulation.simulation import Simulation
 
-FIRST_INTERVAL_S, MAX_INTERVAL_S = 0.1, 1.0  # between two messages
-DELAY_INTERVALS = 2.0  # of the base behind its messages; late messages need more than one
-AVERAGING = 0.25  # share of a new interval in the mean
-MAX_JUMP = 0.05  # of a pose from the base, beyond the way at the present twist       [m, rad]
+DELAY_S = 0.1  # of the base behind its messages: later ones make it slow down
+MIN_DELAY_S, MAX_DELAY_S = 0.03, 0.3  # beyond them, the clock of the motion is corrected
+CLOCK_CORRECTION = 0.02  # relative rate of the motion
+MAX_LEAD_S = 1.0  # of a stamp before the simulation
+STOP_TIME_S = 0.5  # from the last pose to rest
+MAX_JUMP = 0.05  # between two poses, beyond the way at their twists                  [m, rad]
 QUATERNION_TOLERANCE = 1e-2  # of its length
 NANOSECONDS = 1e9
 
 
 class BaseStream:
-    """Moves the base of a Simulation smoothly to each pose that arrives, and stops it there."""
+    """
+    Moves the base of a Simulation through the poses that arrive, a fixed time late.
+
+    The differences of stamps time the motion, so delays of single messages do not disturb it. At
+    the end of the messages the base stops.
+    """
 
     def __init__(self, simulation: Simulation) -> None:
         self._simulation = simulation
-        self._motion: ApproachingBaseMotion | None = None
-        self._stamp, self._interval = 0, FIRST_INTERVAL_S
+        self._motion: StreamedBaseMotion | None = None
+        self._stamp = 0  # of the last pose
+        self._still_pose: np.ndarray | None = None  # the first one of those without a twist
 
     @property
     def is_moving(self) -> bool:
-        """Whether the base is on its way to the last pose."""
+        """Whether the base is on its way to the last pose, or to rest."""
         motion, time = self._motion, self._simulation.time
-        return motion is not None and motion.times[0] <= time <= motion.times[1]
+        return motion is not None and bool(motion.times[0] <= time <= motion.times[-1])
 
     def take(self, stamp: int, pose: np.ndarray, twist: np.ndarray) -> None:
         """
@@ -42,56 +50,89 @@ class BaseStream:
         :param stamp: of the pose [ns].
         :raises CommandError: the base does not follow; it goes on to the pose before, and stops.
         """
-        simulation, description = self._simulation, self._simulation.arm.description
+        description = self._simulation.arm.description
         if description.base_motion is None:
             raise CommandError(
                 f'base_motion: the base of "{description.name}" does not move. Give it a <base> '
                 'in <flexibility>'
             )
-        end = np.append(pose, twist)
-        length = np.linalg.norm(end[3:TWIST])
-        if not np.isfinite(end).all() or abs(length - 1.0) > QUATERNION_TOLERANCE:
+        state = np.append(pose, twist)
+        length = np.linalg.norm(state[3:TWIST])
+        if not np.isfinite(state).all() or abs(length - 1.0) > QUATERNION_TOLERANCE:
             raise CommandError(
                 'base_motion: pose and twist must be finite, and the orientation a unit '
                 'quaternion. The base stops at its last pose'
             )
-        end[3:TWIST] /= length
-        interval = FIRST_INTERVAL_S
-        if self.is_moving:
+        state[3:TWIST] /= length
+        times, states = self._pending(stamp)
+        passed = DELAY_S
+        if len(times) > 1:
+            passed = (stamp - self._stamp) / NANOSECONDS
+            delay = times[-1] + passed - self._simulation.time
+            if delay > MAX_LEAD_S:
+                raise CommandError(
+                    f'base_motion: a stamp is {delay:.3g} s before the simulation. Send stamps '
+                    'and poses at the rate of its clock; the base stops at its last pose'
+                )
+            rate = 1.0 + CLOCK_CORRECTION * (int(delay > MAX_DELAY_S) - int(delay < MIN_DELAY_S))
+            passed, state[TWIST:] = passed / rate, state[TWIST:] * rate
+        self._refuse_jump(states[-1], state, passed)
+        self._refuse_missing_twist(state)
+        motion = StreamedBaseMotion(
+            np.append(times, times[-1] + passed), np.vstack([states, state]), STOP_TIME_S
+        )
+        self._simulation.move_base(motion)
+        self._motion, self._stamp = motion, stamp
+
+    def passed_end(self) -> bool:
+        """Whether the base has stopped, since no other pose has arrived; once."""
+        motion = self._motion
+        if motion is None or self._simulation.time <= motion.times[-1]:
+            return False
+        self._motion = None
+        return True
+
+    def _pending(self, stamp):
+        """Times and states of the motion from the present on; one if none lies ahead."""
+        simulation = self._simulation
+        if self._motion is not None and self.is_moving:
             if stamp <= self._stamp:
                 raise CommandError(
                     'base_motion: a stamp is not later than the one before. Send stamps that '
                     'rise; the base stops at its last pose'
                 )
-            passed = min((stamp - self._stamp) / NANOSECONDS, MAX_INTERVAL_S)
-            interval = self._interval + AVERAGING * (passed - self._interval)
-        duration = max(DELAY_INTERVALS * interval, DELAY_INTERVALS * simulation.settings.time_step)
-        self._refuse_jump(end, duration)
-        sample = np.zeros(COLUMNS)
-        sample[:TWIST], sample[TWIST:RATE] = simulation.base_pose, simulation.base_twist
-        if self.is_moving:
-            assert self._motion is not None
-            sample[RATE:] = self._motion.samples(np.array([simulation.time]))[0, RATE:]
-        motion = ApproachingBaseMotion(simulation.time, duration, sample, end)
-        simulation.move_base(motion)
-        self._motion, self._stamp, self._interval = motion, stamp, interval
+            times = self._motion.times[:-1]
+            first = max(int(np.searchsorted(times, simulation.time, side='right')) - 1, 0)
+            if first < len(times) - 1:
+                return times[first:], self._motion.states[first:]
+        state = np.append(simulation.base_pose, simulation.base_twist)
+        return np.array([simulation.time]), state[None, :RATE]
 
-    def passed_end(self) -> bool:
-        """Whether the base has passed the last pose, since no other one has arrived; once."""
-        motion = self._motion
-        if motion is None or self._simulation.time <= motion.times[1]:
-            return False
-        self._motion = None
-        return True
-
-    def _refuse_jump(self, end, duration):
-        pose, twist = self._simulation.base_pose, self._simulation.base_twist
-        way = float(np.linalg.norm(end[:3] - pose[:3]))
-        turn = 2.0 * float(np.arccos(min(abs(end[3:TWIST] @ pose[3:]), 1.0)))
-        for distance, part, unit in ((turn, slice(0, 3), 'rad'), (way, slice(3, 6), 'm')):
-            speed = max(np.linalg.norm(end[TWIST:][part]), np.linalg.norm(twist[part]))
-            if distance > MAX_JUMP + 2.0 * duration * speed:
+    @staticmethod
+    def _refuse_jump(last, state, duration):
+        distance, turn = _distances(last, state)
+        for way, part, unit in ((turn, slice(0, 3), 'rad'), (distance, slice(3, 6), 'm')):
+            speed = max(np.linalg.norm(one[TWIST:][part]) for one in (last, state))
+            if way > MAX_JUMP + 2.0 * duration * speed:
                 raise CommandError(
-                    f'base_motion: a pose jumps by {distance:.3g} {unit}. Send poses that go on '
+                    f'base_motion: a pose jumps by {way:.3g} {unit}. Send poses that go on '
                     'from base_odometry, with their twists; the base stops at its last pose'
                 )
+
+    def _refuse_missing_twist(self, state):
+        """Raise CommandError if poses move while all twists are zero."""
+        if state[TWIST:].any():
+            self._still_pose = None
+        elif self._still_pose is None:
+            self._still_pose = state
+        elif max(_distances(self._still_pose, state)) > MAX_JUMP:
+            raise CommandError(
+                'base_motion: poses move, but the twists are zero. Fill twist.twist with the '
+                'velocities in the axes of the base, which stops at its last pose'
+            )
+
+
+def _distances(first, second):
+    """Distance [m] and turn [rad] between two states (13,)."""
+    way = float(np.linalg.norm(second[:3] - first[:3]))
+    return way, 2.0 * float(np.arccos(min(abs(second[3:TWIST] @ first[3:TWIST]), 1.0)))

@@ -455,8 +455,8 @@ BASE_MOTION = Topic(
         SubscribingNode(
             'dynamics',
             'pose of a moved base in the world [m], and twist in its own axes [m/s, rad/s], in '
-            'place of the table of `<base>`; the base follows smoothly, two messages late, and '
-            'stops if messages end, jump or are damaged',
+            'place of the table of `<base>`; the base follows 0.1 s late, timed by the stamps, '
+            'and stops if messages end, jump or are wrong',
         ),
     ),
     is_command=True,
