@@ -69,6 +69,7 @@ class PageClient:
         self.socket = open_socket(private_address)
         self.widgets, self.values, self.count = {}, {}, 0  # by label; by uuid
         self._updates, self.text = {}, ''  # by uuid; text on the page
+        self.visible, self.scene = {}, {}  # by name in the scene: whether it is, its properties
         self.send(CAMERA)
         self.hear(lambda: self.count)
 
@@ -122,6 +123,10 @@ class PageClient:
         if message['type'].startswith('Gui') and isinstance(props, dict) and props.get('label'):
             self.widgets[props['label']] = message
             self.values[message['uuid']] = message.get('value')
+        elif message['type'] == 'SetSceneNodeVisibilityMessage':
+            self.visible[message['name']] = message['visible']
+        elif message['type'] == 'SceneNodeUpdateMessage':
+            self.scene.setdefault(message['name'], {}).update(message['updates'])
         elif message['type'] == 'GuiUpdateMessage':
             updates = message['updates']
             self._updates.setdefault(message['uuid'], {}).update(updates)
