@@ -72,6 +72,7 @@ def simulate_rows(
 
 def _row(simulation):
     tips = simulation.deflection.values()
+    base = [simulation.base_pose] if _has_moving_base(simulation.arm) else []
     return np.concatenate(
         [
             [simulation.time],
@@ -80,8 +81,13 @@ def _row(simulation):
             simulation.motor_position,
             simulation.applied_effort,
             *tips,
+            *base,
         ]
     )
+
+
+def _has_moving_base(arm):
+    return arm.has_free_base or arm.description.base_motion is not None
 
 
 def _set_mean_efforts(rows, arm, recording, efforts):
@@ -100,7 +106,8 @@ def motor_positions(arm: ArmModel, rows: Rows) -> np.ndarray:
 
 def largest_deflections(arm: ArmModel, rows: Rows) -> dict[str, float]:
     """Return {link: largest tip deflection [m]} of rows of the table."""
-    tips = np.array(rows)[:, 1 + 4 * len(arm.joint_names) :].reshape(len(rows), len(arm.tips), 6)
+    start = 1 + 4 * len(arm.joint_names)
+    tips = np.array(rows)[:, start : start + 6 * len(arm.tips)].reshape(len(rows), -1, 6)
     return dict(zip(arm.tips, np.linalg.norm(tips[..., :3], axis=2).max(axis=0).tolist()))
 
 
@@ -120,6 +127,8 @@ def write_csv(path: str, arm: ArmModel, rows: Rows, sensors: SensorReadings | No
         for link in arm.tips
         for part in ('x', 'y', 'z', 'turn_x', 'turn_y', 'turn_z')
     ]
+    if _has_moving_base(arm):
+        header += [f'base/{part}' for part in ('x', 'y', 'z', 'qx', 'qy', 'qz', 'qw')]
     if sensors:
         header += sensors.header()
         rows = _with_readings(rows, 3 * len(joints), sensors)

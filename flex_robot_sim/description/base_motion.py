@@ -21,6 +21,7 @@ from flex_robot_sim.util.files import read_bytes
 from flex_robot_sim.util.summary import counted
 
 COLUMNS = ('time', 'x', 'y', 'z', 'roll', 'pitch', 'yaw')
+SAMPLES_REMEDY = 'Remove the jump, or give at least ten samples per period of the motion'
 TOPIC = 'topic'  # motion of a base that only messages move
 MAX_BYTES = 2**28
 # of a sample from the cubic curve through its neighbours, over half the range of the motion; a
@@ -152,8 +153,27 @@ def _rows(path):
 
 def _refuse_coarse(path, lines, times, poses, largest_angle):
     """Raise DescriptionError if a sample is far from the cubic curve through its neighbours."""
-    if len(times) < 5:
+    found = coarse_sample(times, poses)
+    if found is None:
         return
+    k, problem = found
+    remedy = SAMPLES_REMEDY
+    if 'orientation' in problem and largest_angle > 2.0 * np.pi:
+        remedy = (
+            f'Give roll, pitch and yaw in radians: they reach {largest_angle:.4g}, which '
+            'looks like degrees'
+        )
+    raise DescriptionError(path, lines[k], problem, remedy)
+
+
+def coarse_sample(times: np.ndarray, poses: np.ndarray) -> tuple[int, str] | None:
+    """
+    Return the sample that is farthest from the cubic curve through its neighbours, and a text.
+
+    None if all are near. A jump is as far from this curve as a motion with too few samples.
+    """
+    if len(times) < 5:
+        return None
     values = poses.copy()
     flips = np.einsum('ka,ka->k', values[1:, 3:], values[:-1, 3:]) < 0.0
     values[1:, 3:] *= np.where(np.cumsum(flips) % 2 == 1, -1.0, 1.0)[:, None]
@@ -172,16 +192,8 @@ def _refuse_coarse(path, lines, times, poses, largest_angle):
         k = int(error.argmax())
         half_range = 0.5 * float(np.ptp(values[:, part], axis=0).max())
         if error[k] > MAX_DEVIATION * half_range + ROUNDING:
-            remedy = 'Remove the jump, or give at least ten samples per period of the motion'
-            if unit == 'rad' and largest_angle > 2.0 * np.pi:
-                remedy = (
-                    f'Give roll, pitch and yaw in radians: they reach {largest_angle:.4g}, which '
-                    'looks like degrees'
-                )
-            raise DescriptionError(
-                path,
-                lines[middle[k]],
+            return int(middle[k]), (
                 f'the {what} jumps or is sampled too coarsely at {times[middle[k]]:.6g} s: it is '
-                f'{error[k]:.3g} {unit} from the smooth curve through its neighbours',
-                remedy,
+                f'{error[k]:.3g} {unit} from the smooth curve through its neighbours'
             )
+    return None

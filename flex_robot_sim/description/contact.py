@@ -95,6 +95,16 @@ def read_contacts(
             raise document.error(
                 child, f'<flexibility> has two contacts "{contact.name}"', 'Rename one of them'
             )
+        pair = contact.link, contact.against
+        same = [one.name for one in contacts.values() if (one.link, one.against) == pair]
+        if same:
+            raise document.error(
+                child,
+                f'contact "{contact.name}" has the points of contact "{same[0]}", which would '
+                f'count twice: both are between "{pair[0]}" and "{pair[1]}"',
+                f'Remove one of them, or divide the shapes among links that are fixed to '
+                f'"{pair[0]}"',
+            )
         contacts[contact.name] = contact
         if sum(len(one.pairs()) for one in contacts.values()) > MAX_CONTACT_POINTS:
             raise document.error(

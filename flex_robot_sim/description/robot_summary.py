@@ -5,10 +5,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from flex_robot_sim.description.base_motion import TOPIC
 from flex_robot_sim.description.joint_types import JOINT_TYPES
 from flex_robot_sim.description.robot import RobotDescription
 from flex_robot_sim.description.sensor_summary import sensor_lines
+from flex_robot_sim.description.world_summary import (
+    base_motion_text,
+    contact_text,
+    summarise_base_motion,
+    summarise_contact,
+)
 from flex_robot_sim.elastic.beam import NO_LOAD
 from flex_robot_sim.elastic.discretise import directions
 from flex_robot_sim.elastic.eigenmodes import first_bending_frequency, first_wave_frequency
@@ -32,7 +37,8 @@ def summarise(robot: RobotDescription) -> dict[str, Any]:
             {'name': one.name, 'type': one.kind, 'parent': one.parent, 'child': one.child}
             for one in robot.constraints
         ],
-        'base_motion': _base_motion(robot.base_motion),
+        'contacts': [summarise_contact(one) for one in robot.contacts],
+        'base_motion': summarise_base_motion(robot.base_motion),
         'tool': robot.tool._asdict(),
         'warnings': list(robot.warnings),
     }
@@ -53,38 +59,15 @@ def _lines(summary):
     yield from _tree(summary)
     for one in summary['constraints']:
         yield f'  closed loop: {one["name"]}, {one["type"]}, {one["parent"]} to {one["child"]}'
+    yield from (contact_text(one) for one in summary['contacts'])
     if summary['base_motion']:
-        yield _base_motion_text(summary['base_motion'])
+        yield base_motion_text(summary['base_motion'])
     yield from _tool_text(summary['tool'])
     for link in summary['links']:
         if link['beam']:
             yield from _beam_text(link['name'], link['beam'])
     yield from sensor_lines(summary)
     yield from (f'warning: {warning}' for warning in summary['warnings'])
-
-
-def _base_motion(motion):
-    if motion is None:
-        return None
-    linear, angular = motion.largest_accelerations()
-    return {
-        'file': motion.file,
-        'samples': len(motion.times),
-        'duration': float(motion.times[-1] - motion.times[0]),
-        'linear_acceleration': linear,
-        'angular_acceleration': angular,
-    }
-
-
-def _base_motion_text(motion):
-    if motion['file'] == TOPIC:
-        return '  moved base: at rest until the topic base_motion moves it'
-    return (
-        f'  moved base: {motion["file"]}, {motion["samples"]} samples, '
-        f'{motion["duration"]:.4g} s, acceleration up to '
-        f'{motion["linear_acceleration"]:.3g} m/s2 and '
-        f'{motion["angular_acceleration"]:.3g} rad/s2'
-    )
 
 
 def _link(robot, index):
@@ -299,6 +282,8 @@ def _branch(joint, link):
         motion += f', held at {joint["held_at"]:g}'
     if joint['moves']:
         motion += f' {_axis(joint["axis"])}'
+        if joint['pitch']:
+            motion += f', screw of {joint["pitch"]:g} m per turn'
         if joint['mimics']:
             motion += f', mimics {joint["mimics"]}'
     motion += ''.join(f', {text}' for text in _drive(joint))

@@ -58,8 +58,8 @@ class ContactBuilder:
         :param name: of the contact.
         :param link: name of a link of this arm.
         :param against: 'world': the ground and all obstacles; or another link.
-        :param shape: Box, Cylinder, Sphere or Capsule that touches; default: the shapes that the
-            link has from previous contacts.
+        :param shape: Box, Cylinder, Sphere or Capsule that touches, in addition to those that the
+            link has by `add_collision`; default: those only.
         :param xyz, rpy: pose of the shape in the frame of the link, (3,) [m] and (3,) [rad].
         :param friction: coefficient of Coulomb friction; default: that of the ground or obstacle.
         :param stiffness: force over penetration [N/m]; default: 40 Hz with the moved mass.
@@ -88,12 +88,45 @@ class ContactBuilder:
         }
         words = FLEXIBILITY['contact']
         texts = attribute_texts(f'contact "{name}"', words, values, {'with': 'against'})
+        pairs = [(one.get('link'), one.get('with')) for one in self._contacts.values()]
+        if (link, against) in pairs:
+            raise SettingError(
+                f'"{link}" and "{against}" have a contact: add shapes to it by add_collision, or '
+                f'attach a link to "{link}" for another contact'
+            )
         if shape is not None:
-            changed = deepcopy(self._links[link])
-            changed.extend(_collisions(f'contact "{name}"', shape, xyz, rpy))
-            self._links[link] = changed
+            self._add_shape(f'contact "{name}"', link, shape, xyz, rpy)
         self._contacts[name] = Element('contact', texts)
         return self
+
+    def add_collision(
+        self: Builder, link: str, *, shape: Shape, xyz: ArrayLike = ZERO, rpy: ArrayLike = ZERO
+    ) -> Builder:
+        """
+        Add a shape by which a link touches in all its contacts.
+
+        :param link: name of a link of this arm.
+        :param shape: Box, Cylinder, Sphere or Capsule.
+        :param xyz, rpy: its pose in the frame of the link, (3,) [m] and (3,) [rad].
+
+        Example::
+
+            builder = frs.ArmBuilder().add_rigid('foot', mass=1.0)
+            builder.add_joint('lift', parent='base', child='foot', type='prismatic', axis='z',
+                              xyz=(0, 0, 0.5), lower=-1, upper=1)
+            builder.add_ground()
+            builder.add_collision('foot', shape=frs.Sphere(0.02), xyz=(0.1, 0, 0))
+            builder.add_collision('foot', shape=frs.Sphere(0.02), xyz=(-0.1, 0, 0))
+            builder.add_contact('sole', link='foot')
+        """
+        expect_one_of('', 'link', link, self._links)
+        self._add_shape(f'link "{link}"', link, shape, xyz, rpy)
+        return self
+
+    def _add_shape(self, owner, link, shape, xyz, rpy):
+        changed = deepcopy(self._links[link])
+        changed.extend(_collisions(owner, shape, xyz, rpy))
+        self._links[link] = changed
 
     def add_ground(
         self: Builder, *, height: float = 0.0, friction: float | None = None

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flex_robot_sim.description.base_motion import SAMPLES_REMEDY, coarse_sample
 from flex_robot_sim.dynamics.moved_base import COLUMNS, RATE, TWIST
 from flex_robot_sim.model.arguments import array_or_nan
 from flex_robot_sim.spatial.turns import rotation
@@ -154,6 +155,9 @@ def as_base_motion(motion: BaseMotion) -> SampledBaseMotion | FunctionBaseMotion
             'the motion of the base must be a function of time, or a pair of arrays: times that '
             'rise (k,) [s], and poses (k, 7), x y z [m] and unit quaternion x y z w'
         )
+    coarse = coarse_sample(times, with_continuous_signs(poses))
+    if coarse is not None:
+        raise SettingError(f'samples of the motion of the base: {coarse[1]}. {SAMPLES_REMEDY}')
     return SampledBaseMotion(times, poses)
 
 

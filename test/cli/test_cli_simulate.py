@@ -104,6 +104,23 @@ def test_a_constant_effort(rod, capsys, tmp_path):
     np.testing.assert_array_equal(rows['effort/hinge'], 1.5)
 
 
+def test_the_table_has_the_pose_of_a_free_base(capsys, tmp_path):
+    bus = frs.ArmBuilder('bus', base='world')
+    bus.add_rigid('bus', shape=frs.Box(1.0, 1.0, 1.0), mass=3.0)
+    bus.add_rigid('wheel', mass=1.0, inertia=(0.1, 0.1, 0.1))
+    bus.add_joint('free', parent='world', child='bus', type='floating')
+    bus.add_joint('spin', parent='bus', child='wheel', axis='z')
+    (tmp_path / 'bus.urdf').write_text(bus.to_urdf())
+    path = tmp_path / 'bus.csv'
+    words = shlex.split('--effort spin=0.3 --seconds 1 --gravity 0,0,-2 --output')
+    figures(capsys, 'simulate', str(tmp_path / 'bus.urdf'), *words, str(path))
+    last = {name: column[-1] for name, column in rows_of(path).items()}
+    # the reaction of 0.3 N m turns 0.5 kg m2; both bodies fall for a second
+    assert last['base/z'] == pytest.approx(-1.0, rel=1e-6)
+    assert 2 * np.arcsin(last['base/qz']) == pytest.approx(-0.15 / 0.5, rel=1e-6)
+    assert last['position/spin'] == pytest.approx(0.15 / 0.5 + 0.15 / 0.1, rel=1e-6)
+
+
 @pytest.mark.parametrize(
     'words, impulse', [('step:2@0.5', 1.0), ('bang:3@0.1,0.4,0.5', 0.6), ('sine:1@0.25', 2 / pi)]
 )

@@ -38,3 +38,11 @@ def test_a_wrong_pose_is_one_line(capsys):
     assert main(['screws', 'rcm', '--pose', '0,0']) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith('flexsim screws: --pose must be 5 finite numbers')
+
+
+def test_the_check_has_the_pitch_of_a_screw(capsys, tmp_path):
+    lift = frs.ArmBuilder('lift').add_rigid('nut', mass=1.0)
+    lift.add_joint('lead', parent='base', child='nut', axis='z', type='screw', pitch=0.005)
+    (tmp_path / 'lift.urdf').write_text(lift.to_urdf())
+    assert main(['check', str(tmp_path / 'lift.urdf')]) == 0
+    assert '[lead: continuous z, screw of 0.005 m per turn]' in capsys.readouterr().out

@@ -6,6 +6,7 @@ import pytest
 from contact_arms import block, slider
 
 import flex_robot_sim as frs
+from flex_robot_sim.cli import main
 from flex_robot_sim.util.exceptions import DescriptionError, SettingError
 
 OBSTACLE = '<obstacle name="{}"><geometry><box size="1 1 1"/></geometry></obstacle>'
@@ -49,6 +50,12 @@ OBSTACLE = '<obstacle name="{}"><geometry><box size="1 1 1"/></geometry></obstac
             slider('friction="-1"'),
             'friction = -1 must be >= 0. Give friction: coefficient of Coulomb friction; absent: '
             'that of the ground or the obstacle.',
+        ),
+        (
+            slider().replace('<contact ', '<contact name="again" link="ball"/><contact ', 1),
+            'contact "tool" has the points of contact "again", which would count twice: both are '
+            'between "ball" and "world". Remove one of them, or divide the shapes among links '
+            'that are fixed to "ball".',
         ),
         (
             slider(world='<ground/><ground/>'),
@@ -111,6 +118,8 @@ def test_arm_from_code_has_the_contacts_of_its_urdf():
     for mistake, message in (
         (lambda: builder.add_ground(), 'the arm already has a ground'),
         (lambda: builder.add_contact('tool', link='arm'), '"tool" is in use'),
+        (lambda: builder.add_contact('b', link='arm'), 'add shapes to it by add_collision'),
+        (lambda: builder.add_collision('amr', shape=frs.Sphere(0.1)), 'Did you mean "arm"?'),
         (lambda: builder.add_contact('b', link='amr'), 'Did you mean "arm"?'),
         (lambda: builder.add_obstacle('b', shape=3), 'must be a Box'),
     ):
@@ -126,3 +135,26 @@ def test_a_ground_that_nothing_touches_is_a_warning():
         'name="tool" link="LINK" with="world"/>, or remove it.'
     )
     assert not frs.read_description(slider()).warnings
+
+
+def test_two_shapes_of_a_link_carry_half_its_weight_each():
+    builder = frs.ArmBuilder('foot').add_rigid('foot', mass=2.0)
+    builder.add_joint(
+        'lift', parent='base', child='foot', type='prismatic', axis='z', lower=-1, upper=1
+    )
+    builder.add_ground()
+    for x in (-0.1, 0.1):
+        builder.add_collision('foot', shape=frs.Sphere(0.05), xyz=(x, 0, 0))
+    builder.add_contact('sole', link='foot', stiffness=1e4)
+    sunk = 0.05 - 2.0 * 9.81 / 2e4  # two springs, and the radius
+    assert frs.equilibrium(builder.build(), joints='free').q == pytest.approx([sunk], rel=1e-9)
+
+
+def test_the_check_lists_contacts_and_their_friction(capsys, tmp_path):
+    world = '<ground friction="0.8"/>' + OBSTACLE.format('bench')
+    (tmp_path / 'block.urdf').write_text(block('stiffness="2e4"', world=world))
+    assert main(['check', str(tmp_path / 'block.urdf')]) == 0
+    assert (
+        '  contact: box, body with ground (friction 0.8), bench (friction 0), 8 points, '
+        'stiffness 20000 N/m'
+    ) in capsys.readouterr().out

@@ -60,3 +60,11 @@ def test_a_planar_joint_without_an_axis_is_a_warning():
     )
     with_axis = FREE.format('<axis xyz="1 0 0"/>').replace('floating', 'planar')
     assert not read_description(robot(BUS, with_axis)).warnings
+
+
+def test_a_limit_of_a_free_base_is_a_warning():
+    text = robot(BUS, FREE.format('<limit lower="-1" upper="1" effort="1" velocity="1"/>'))
+    assert read_description(text).warnings == (
+        '<text>:4: joint "free" is floating, so that its <limit> has no effect. Remove the '
+        '<limit>.',
+    )

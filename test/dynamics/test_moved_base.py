@@ -242,6 +242,11 @@ def test_a_motion_that_ends_moving_or_jumps_is_reported_once():
         (lambda time: None, 'the motion of the base at 0 s must be a finite pose'),
         (([0.0, 0.0], np.tile([0, 0, 0, 0, 0, 0, 1], (2, 1))), 'must be a function of time, or'),
         ('ship.csv', 'must be a function of time, or a pair of arrays'),
+        (
+            (np.arange(9.0), [[0, 0, k > 4, 0, 0, 0, 1] for k in range(9)]),
+            'samples of the motion of the base: the position jumps or is sampled too coarsely at '
+            '4 s: it is 0.5 m from the smooth curve through its neighbours. Remove the jump',
+        ),
     ],
 )
 def test_unusable_motions_of_a_base_end_in_one_line(motion, message):
