@@ -20,11 +20,13 @@ def refuse_parts_of_base(
     document: Document, element: XmlElement, name: str, kind: str, parts: Mapping[str, Any]
 ) -> None:
     """Raise DescriptionError for friction or a <mimic> of a floating or planar joint."""
-    if kind == PLANAR and any((parts['limit'] or {}).values()):
+    if any((parts['limit'] or {}).values()):
         document.warn(
             document.line(element),
-            f'planar joint "{name}" has a <limit>, which is passed over',
-            f'Give limits to its coordinates {coordinates_text(name)} in <flexibility>',
+            f'joint "{name}" is {kind}, so that its <limit> has no effect',
+            f'Give limits to its coordinates {coordinates_text(name)} in <flexibility>'
+            if kind == PLANAR
+            else 'Remove the <limit>',
         )
     if kind == PLANAR and any((parts['dynamics'] or {}).values()):
         raise document.error(

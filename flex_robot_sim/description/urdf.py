@@ -208,13 +208,7 @@ def _read_joint(document, element):
             )
     if kind in FREE_COMPONENTS:
         refuse_parts_of_base(document, element, name, kind, parts)
-        if parts['limit'] is not None:
-            document.warn(
-                document.line(element),
-                f'joint "{name}" is {kind}, so that its <limit> has no effect',
-                'Remove the <limit>',
-            )
-            parts['limit'] = None
+        parts['limit'] = None
         if kind == 'planar' and parts['axis'] is None:
             document.warn(
                 document.line(element),

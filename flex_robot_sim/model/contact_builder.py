@@ -112,12 +112,10 @@ class ContactBuilder:
         Example::
 
             builder = frs.ArmBuilder().add_rigid('foot', mass=1.0)
-            builder.add_joint('lift', parent='base', child='foot', type='prismatic', axis='z',
-                              xyz=(0, 0, 0.5), lower=-1, upper=1)
-            builder.add_ground()
+            builder.add_joint('ankle', parent='base', child='foot', axis='y')
             builder.add_collision('foot', shape=frs.Sphere(0.02), xyz=(0.1, 0, 0))
             builder.add_collision('foot', shape=frs.Sphere(0.02), xyz=(-0.1, 0, 0))
-            builder.add_contact('sole', link='foot')
+            builder.add_ground(height=-0.1).add_contact('sole', link='foot')
         """
         expect_one_of('', 'link', link, self._links)
         self._add_shape(f'link "{link}"', link, shape, xyz, rpy)

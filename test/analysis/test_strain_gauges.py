@@ -102,8 +102,8 @@ def test_the_nearest_point_of_a_surface_is_that_of_a_search():
         (
             'at="0.2 -0.015 0" along="1 0 0"',
             '<strain_gauge> has no distance. Give distance [m]: distance of the gauge from the '
-            'neutral axis, as of a beam: the reading is the strain over it; `1`: the strain '
-            'itself; negative: the opposite sign.',
+            'neutral axis: the reading is strain / distance, a curvature; `1`: the reading is the '
+            'strain; negative: the opposite sign.',
         ),
     ],
 )

@@ -83,7 +83,7 @@ def test_a_limit_of_a_planar_joint_is_passed_over_with_a_warning():
     limit = '<limit lower="-1" upper="1" effort="30" velocity="1"/>'
     (line,) = read_description(carried(slide=SLIDE.replace(NORMAL, NORMAL + limit))).warnings
     assert line == (
-        '<text>:6: planar joint "slide" has a <limit>, which is passed over. Give limits to its '
+        '<text>:6: joint "slide" is planar, so that its <limit> has no effect. Give limits to its '
         'coordinates "slide_x", "slide_y" [m] and "slide_theta" [rad] in <flexibility>.'
     )
 

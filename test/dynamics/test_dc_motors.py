@@ -271,13 +271,13 @@ def urdf(flexibility):
 
 BAD = {
     'motorconst="0" resistance="1" voltage="9"': 'motorconst = 0 must be > 0. Give motorconst [N '
-    'm/A]: torque over current, and back-EMF over speed in V s/rad; voltage / no-load speed of a '
-    'data sheet.',
+    'm/A]: torque constant, which in SI units is also the back-EMF constant; voltage / no-load '
+    'speed in a data sheet.',
     'motorconst="1" resistance="-1" voltage="9"': 'resistance = -1 must be > 0. Give resistance '
-    '[Ohm]: of the winding between the terminals; motorconst * voltage / stall torque of a data '
+    '[Ohm]: of the winding, between the terminals; motorconst * voltage / stall torque in a data '
     'sheet.',
     'motorconst="1" inductance="1" voltage="9"': '<dcmotor> has no resistance. Give resistance '
-    '[Ohm]: of the winding between the terminals; motorconst * voltage / stall torque of a data '
+    '[Ohm]: of the winding, between the terminals; motorconst * voltage / stall torque in a data '
     'sheet.',
 }
 
