@@ -32,6 +32,14 @@ inline void write(const std::vector<double> &row) {
     std::fwrite(row.data(), sizeof(double), row.size(), stdout);
 }
 
+/// Print the log of the plugin, and return the exit code.
+inline int finish(int code) {
+    for (const std::string &line : rclcpp::stub_log()) {
+        std::fprintf(stderr, "%s\n", line.c_str());
+    }
+    return code;
+}
+
 inline std::vector<std::string> split(const std::string &text) {
     std::vector<std::string> words;
     std::istringstream stream(text);

@@ -38,13 +38,6 @@ std::vector<hardware_interface::StubLoan> loans(const Interfaces &interfaces) {
     return {interfaces.begin(), interfaces.end()};
 }
 
-int finish(int code) {
-    for (const std::string &line : rclcpp::stub_log()) {
-        std::fprintf(stderr, "%s\n", line.c_str());
-    }
-    return code;
-}
-
 }  // namespace
 
 int main(int argc, char **argv) {

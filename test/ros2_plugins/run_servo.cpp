@@ -10,17 +10,6 @@
 
 std::unique_ptr<online_signal_smoothing::SmoothingBaseClass> stub_plugin();
 
-namespace {
-
-int finish(int code) {
-    for (const std::string &line : rclcpp::stub_log()) {
-        std::fprintf(stderr, "%s\n", line.c_str());
-    }
-    return code;
-}
-
-}  // namespace
-
 int main(int argc, char **argv) {
     const Words words(argc, argv);
     const std::vector<double> values = read_all();
