@@ -86,8 +86,8 @@ def run(arguments: Namespace) -> int:
 
 
 def _pose(arm, pose):
-    """Return joint positions, as given or of the start; passive joints of closed loops follow."""
-    if arm.closed_loops:
+    """Return joint positions, as given or of the start; passive joints follow."""
+    if not arm.actuated.all():
         return equilibrium(arm, pose).q[arm.joint_q].tolist()
     return pose or start_position(arm).tolist()
 
@@ -96,7 +96,7 @@ def _notes(arm, unstable, stop):
     """Yield notes about joint stops, a rigid arm and unstable motions."""
     if stop:
         yield f'{stop}. Give a --pose within the limits for the modes without it'
-    if not (arm.tips or arm.motor_names):
+    if not (arm.tips or arm.motor_names) and arm.actuated.all():
         yield (
             'nothing vibrates: no link and no joint of this robot is flexible. Describe what '
             'bends by <flexibility> (docs/description.md)'
