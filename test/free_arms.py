@@ -35,3 +35,16 @@ def freed(text, kind='floating', axis='0 0 1'):
         f'<child link="{base}"/><axis xyz="{axis}"/></joint><link name="{base}">{INERTIAL}</link>',
         1,
     )
+
+
+def with_free_root(text, kind='floating'):
+    """Return a robot whose root link, named by its joints, is free."""
+    children = re.findall(r'<child\s+link="([^"]*)"', text)
+    (root,) = {*re.findall(r'<link\s+name="([^"]*)"', text)}.difference(children)
+    start = re.search('<robot[^>]*>', text)[0]
+    return text.replace(
+        start,
+        f'{start}<link name="world_frame"/><joint name="anchor" type="{kind}">'
+        f'<parent link="world_frame"/><child link="{root}"/><axis xyz="0 0 1"/></joint>',
+        1,
+    )

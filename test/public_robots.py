@@ -1,5 +1,6 @@
 """Public robots: descriptions of the wheel example-robot-data, if it is installed."""
 
+import re
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
@@ -26,3 +27,12 @@ def public_robot(path):
     if ROBOTS is None:
         pytest.skip(f'no example-robot-data: {INSTALL}')
     return ROBOTS / path
+
+
+def plain_robot(path):
+    """Return the text of a description in the wheel, without friction, stops, and shapes."""
+    text = public_robot(path).read_text('utf-8')
+    for word in ('visual', 'collision', 'transmission', 'gazebo', 'dynamics', 'safety_controller'):
+        text = re.sub(rf'<{word}\b[^>]*?(/>|>.*?</{word}>)', '', text, flags=re.DOTALL)
+    text = re.sub('lower="[^"]*"', 'lower="-9"', text)
+    return re.sub('upper="[^"]*"', 'upper="9"', text)

@@ -10,7 +10,7 @@ W^T f of the other parts, with f = k g + d g'. Small changes x of the coordinate
 import numpy as np
 
 from flex_robot_sim.analysis.constraint_terms import all_gaps_and_jacobian
-from flex_robot_sim.analysis.differences import slopes
+from flex_robot_sim.analysis.differences import slopes, symmetric_stiffness
 from flex_robot_sim.model.arm_model import ArmModel
 
 
@@ -29,7 +29,7 @@ def compliance_slopes(
     force = _row_force(arm, gap, W @ v)
     by_turn = slopes(arm, lambda at: all_gaps_and_jacobian(arm, at)[1].T @ force, q)
     D = W.T @ (arrays.constraint_damping[:, None] * W)
-    K = W.T @ (arrays.constraint_stiffness[:, None] * W) + (by_turn + by_turn.T) / 2
+    K = W.T @ (arrays.constraint_stiffness[:, None] * W) + symmetric_stiffness(arm, by_turn)
     if v.any():
         rates = slopes(arm, lambda at: all_gaps_and_jacobian(arm, at)[1] @ v, q)
         K += W.T @ (arrays.constraint_damping[:, None] * rates)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flex_robot_sim.analysis.differences import scales, slopes
+from flex_robot_sim.analysis.differences import scales, slopes, symmetric_stiffness
 from flex_robot_sim.analysis.jacobians import set_rates
 from flex_robot_sim.analysis.workspace_pool import borrowed
 from flex_robot_sim.dynamics.constraints.instant import second_rate
@@ -51,7 +51,7 @@ def all_gaps_and_jacobian(arm: ArmModel, q: np.ndarray) -> tuple[np.ndarray, np.
 def constraint_stiffness(arm: ArmModel, q: np.ndarray, force: np.ndarray) -> np.ndarray:
     """Geometric stiffness H (n, n) of constraint forces (c,) at coordinates q (n,) (T80)."""
     forces = slopes(arm, lambda at: gaps_and_jacobian(arm, at)[1].T @ force, q)
-    return (forces + forces.T) / 2
+    return symmetric_stiffness(arm, forces)
 
 
 def second_rates(arm: ArmModel, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:

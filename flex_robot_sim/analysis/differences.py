@@ -11,6 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.model.free_base import coordinate_rates
 
 DIFFERENCE_STEP = 0.01  # over the scale of the coordinate
 DIFFERENCE_WEIGHTS = (3 / 4, -3 / 20, 1 / 60)  # at 1, 2, 3 steps
@@ -38,6 +39,24 @@ def difference(
 def slopes(
     arm: ArmModel, function: Callable[[np.ndarray], np.ndarray], q: np.ndarray
 ) -> np.ndarray:
-    """Return the derivatives (m, n) of a function (m,) of the coordinates q (n,)."""
+    """
+    Return the derivatives (m, n) of a function (m,) of the coordinates q (n,).
+
+    Those by the coordinates of a free base are by small motions in its own axes (T113).
+    """
     steps = np.diag(DIFFERENCE_STEP * scales(arm))
-    return np.array([difference(function, q, step) / step.sum() for step in steps]).T
+    found = np.array([difference(function, q, step) / step.sum() for step in steps]).T
+    if q[arm.base_q].any():
+        found[:, arm.base_q] = found[:, arm.base_q] @ coordinate_rates(arm, q[arm.base_q])
+    return found
+
+
+def symmetric_stiffness(arm: ArmModel, matrix: np.ndarray) -> np.ndarray:
+    """
+    Return the symmetric part of derivatives (n, n) of forces with a potential.
+
+    That of the base coordinates is not symmetric, because its axes move.
+    """
+    out = (matrix + matrix.T) / 2
+    out[arm.base_q, arm.base_q] = matrix[arm.base_q, arm.base_q]
+    return out

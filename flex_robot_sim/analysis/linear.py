@@ -27,7 +27,12 @@ from flex_robot_sim.analysis.drive_conditions import (
 )
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.analysis.loop_forces import loop_accelerations
-from flex_robot_sim.analysis.loop_motion import SmallMotions, independent_basis, small_motions
+from flex_robot_sim.analysis.loop_motion import (
+    SmallMotions,
+    base_kinematics,
+    independent_basis,
+    small_motions,
+)
 from flex_robot_sim.analysis.tangent import tangent
 from flex_robot_sim.dynamics.loads import Push, make_loads
 from flex_robot_sim.dynamics.mass_matrix import mass_matrix
@@ -178,7 +183,7 @@ def linearise(
         forces = np.hstack([forces, forces * stiffness[driven_joints]])
         inputs += [f'{arm.joint_names[j]}/target' for j in driven_joints]
     inverse = np.linalg.inv(small.M)
-    kinematic = base_kinematics(arm, v)[np.ix_(states, states)]
+    kinematic = base_kinematics(arm, v)[states] @ small.N
     A = np.block([[kinematic, np.eye(n)], [-inverse @ small.K, -inverse @ small.D]])
     B = np.vstack([np.zeros_like(forces), inverse @ forces])
     names = [arm.coordinate_names[k] for k in states]
@@ -195,22 +200,6 @@ def linearise(
         v,
         effort,
     )
-
-
-def base_kinematics(arm: ArmModel, v: np.ndarray) -> np.ndarray:
-    """
-    Return the matrix (n, n) from small motions of a free base to their rates, see (T114).
-
-    It is zero unless the base moves.
-    """
-    matrix, components = np.zeros((arm.size, arm.size)), arm.arrays.base[:, 1]
-    if components.size:
-        V, rows = np.zeros(6), arm.arrays.base[:, 0]
-        V[components] = v[rows]
-        w, u = (np.cross(np.eye(3), part) for part in (V[:3], V[3:]))  # cross product matrices
-        bracket = np.block([[w, np.zeros((3, 3))], [u, w]])
-        matrix[np.ix_(rows, rows)] = -bracket[np.ix_(components, components)]
-    return matrix
 
 
 def _of_tree(M, D, K, free):

@@ -5,11 +5,12 @@ A tangent motion has the changes y of independent coordinates, or of a basis of 
 the Jacobian W. With H, G_q and G_v of (T80),
 
     dq   = N y,                          W N = 0
-    dq'  = N y' + P y,                   W P = -1/2 G_v N
+    dq'  = N y' + P y,                   W P = -1/2 (G_v + W B) N
     dq'' = N y'' + R_1 y' + R_0 y,       W R_1 = -G_v N,    W R_0 = -G_q N - G_v P            (T81)
 
-Inserted into (T50), whose K loses the geometric stiffness H, and multiplied by N^T, the equations
-of motion lose the constraint forces:
+B is the matrix of (T114), from small motions of a free base to their rates; W B is zero unless the
+base is tied to the world. Inserted into (T50), whose K loses the geometric stiffness H, and
+multiplied by N^T, the equations of motion lose the constraint forces:
 
     N^T M N y'' + N^T (D N + M R_1) y' + N^T ((K - H) N + D P + M R_0) y = N^T S u            (T82)
 """
@@ -99,11 +100,30 @@ def small_motions(
     if v.any() or a.any():
         slopes = constraint_slopes(arm, q, v, a)
         P = basis.follow(-0.5 * slopes.by_v @ N)
+        if v[arm.base_q].any():
+            W = gaps_and_jacobian(arm, q)[1]
+            P += basis.follow(-0.5 * W @ base_kinematics(arm, v) @ N)
         by_rate = basis.follow(-slopes.by_v @ N)
         by_position = basis.follow(-slopes.by_q @ N - slopes.by_v @ P)
     return SmallMotions(
         N.T @ M @ N, N.T @ (D @ N + M @ by_rate), N.T @ (K @ N + D @ P + M @ by_position), N, P
     )
+
+
+def base_kinematics(arm: ArmModel, v: np.ndarray) -> np.ndarray:
+    """
+    Return the matrix (n, n) from small motions of a free base to their rates, see (T114).
+
+    It is zero unless the base moves.
+    """
+    matrix, components = np.zeros((arm.size, arm.size)), arm.arrays.base[:, 1]
+    if components.size:
+        V, rows = np.zeros(6), arm.arrays.base[:, 0]
+        V[components] = v[rows]
+        w, u = (np.cross(np.eye(3), part) for part in (V[:3], V[3:]))  # cross product matrices
+        bracket = np.block([[w, np.zeros((3, 3))], [u, w]])
+        matrix[np.ix_(rows, rows)] = -bracket[np.ix_(components, components)]
+    return matrix
 
 
 def motion_by_drives(arm: ArmModel, q: np.ndarray, matrix: np.ndarray) -> np.ndarray:

@@ -35,7 +35,7 @@ from flex_robot_sim.dynamics.monitors import MIN_SUBDIVIDED_STEPS, report_lines
 from flex_robot_sim.jit.deferred_signals import deliver_signals
 from flex_robot_sim.model.arguments import expect_motors, settings_or_default, truth, whole
 from flex_robot_sim.model.arm_model import ArmModel
-from flex_robot_sim.model.free_base import base_rates, body_pose
+from flex_robot_sim.model.free_base import base_rates, body_pose, is_tied, moved_to
 from flex_robot_sim.model.payload import expect_payload_link
 from flex_robot_sim.model.start_pose import start_note, state_note
 from flex_robot_sim.simulation.recorder import Recorder
@@ -194,7 +194,7 @@ class Batch(LiveArrays, BatchQueries, Recorder, CopiedByState):
         )
         v = np.zeros_like(q) if v is None else checked_states(self.arm, 'v', v, rows).copy()
         poses = self._base_motion(rows, v, base_pose, base_twist)
-        q, v = self._closed(rows, q, v)
+        q, v = self._closed(rows, q, v, poses)
         self._members.apply_live()
         self._members.start(rows, q, v, poses)
         positions = q[:, self.arm.motor_q]
@@ -220,9 +220,11 @@ class Batch(LiveArrays, BatchQueries, Recorder, CopiedByState):
         poses = checked_rows('base_pose', base_pose, (len(rows), 7), rows)
         return np.array([*map(body_pose, arms, poses)])
 
-    def _closed(self, rows, q, v):
-        """States (r, n) of members with closed loops."""
+    def _closed(self, rows, q, v, poses=None):
+        """States (r, n) of members with closed loops, with the poses (r, 7) of free bases."""
         arms = [self._members.arms[k] for k in rows]
+        if is_tied(self.arm) and poses is not None:
+            arms = [*map(moved_to, arms, poses)]
         q = np.array([closed_coordinates(*pair) for pair in zip(arms, q)]).reshape(q.shape)
         return q, np.array([closed_rates(*one) for one in zip(arms, q, v)]).reshape(q.shape)
 

@@ -1,7 +1,9 @@
 """Steps of an arm with prescribed motion of all drives, in one compiled call."""
 
 from flex_robot_sim.dynamics.constraints.projection import close_loops
+from flex_robot_sim.dynamics.constraints.solution import ties_to_world
 from flex_robot_sim.dynamics.energy import set_energies
+from flex_robot_sim.dynamics.free_base import move_base_pose
 from flex_robot_sim.dynamics.integrators import advance
 from flex_robot_sim.dynamics.momentum import restore_momentum
 from flex_robot_sim.jit.compiled import compiled
@@ -44,7 +46,9 @@ def advance_prescribed(
             set_copy(state.stage[1], qd)
             return k
         if arm.base.shape[0] > 0:
-            restore_momentum(arm, q, qd, work.momentum, work)
+            if not ties_to_world(arm):
+                restore_momentum(arm, q, qd, work.momentum, work)
+            move_base_pose(arm, q, work)  # by the changes that closed the loops
         # if this differs from the result of the step, the change of energy is work of the drives
         set_energies(arm, q, qd, work, work.energy)
         flow[0] += work.energy[0] + work.energy[1] + work.energy[2] - work.step[1]

@@ -82,6 +82,30 @@ def body_pose(arm: ArmModel, pose: ArrayLike | None) -> np.ndarray:
     return np.concatenate([values[:3], quaternion(turn)])
 
 
+def is_tied(arm: ArmModel) -> bool:
+    """Whether a constraint joins the arm to the world, as `solution.ties_to_world` does."""
+    return bool((arm.arrays.constraint_body < 0).any())
+
+
+def moved_to(arm: ArmModel, pose: np.ndarray) -> ArmModel:
+    """Return the arm with another pose (7,) of body 0, its free base, at the start."""
+    home_R, home_p = arm.arrays.home_R.copy(), arm.arrays.home_p.copy()
+    home_R[0], home_p[0] = rotation(pose[3:]), pose[:3]
+    return replace(arm, arrays=arm.arrays._replace(home_R=home_R, home_p=home_p))
+
+
+def coordinate_rates(arm: ArmModel, x: np.ndarray) -> np.ndarray:
+    """Rates (b, b) of the base coordinates at x (b,), by the rates of a state, see (T111)."""
+    components = arm.arrays.base[:, 1]
+    screws = np.zeros((1 + components.size, 6))
+    screws[0, components], screws[1:, components] = x, np.eye(components.size)
+    half, *units = (_screw_matrix(screw) for screw in screws)
+    half, one = half / 2, np.eye(4)
+    changes = [(one + half) @ unit @ (one - half) for unit in units]
+    rates = [[X[2, 1], X[0, 2], X[1, 0], *X[:3, 3]] for X in changes]
+    return np.array(rates).reshape(-1, 6)[:, components].T
+
+
 def without_free_fall(arm: ArmModel) -> ArmModel:
     """
     Return the arm without the gravity in which a free base falls: this part loads no joint.
@@ -95,6 +119,12 @@ def without_free_fall(arm: ArmModel) -> ArmModel:
         normal = rotation(home_pose(arm.arrays)[3:])[:, 2]
         gravity[3:] = normal * (normal @ arm.arrays.base_acceleration[3:])
     return replace(arm, arrays=arm.arrays._replace(base_acceleration=gravity))
+
+
+def _screw_matrix(screw):
+    X = np.zeros((4, 4))
+    X[:3, :3], X[:3, 3] = np.cross(np.eye(3), screw[:3]), screw[3:]
+    return X
 
 
 def base_coordinates(arm: ArmModel, base_pose: np.ndarray) -> np.ndarray:

@@ -16,6 +16,8 @@ from flex_robot_sim.dynamics.constraints.projection import close_loops
 from flex_robot_sim.dynamics.prescribed_run import advance_prescribed
 from flex_robot_sim.jit.compiled import call_with_tables
 from flex_robot_sim.model.arguments import array_or_nan, is_known
+from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.model.free_base import moved_to
 from flex_robot_sim.motion.prescribed_motion import PrescribedMotion, as_motion
 from flex_robot_sim.simulation.simulated_arm import SimulatedArm
 from flex_robot_sim.util.exceptions import SettingError, SimulationError
@@ -131,6 +133,8 @@ class PrescribedDrives:
         arm, q = self._simulated.arm, self._simulated.state.q.copy()
         if not arm.closed_loops or not np.isfinite(q).all():
             return
+        if arm.has_free_base:
+            arm = moved_to(arm, self._simulated.work.base_pose)
         rows = np.flatnonzero(arm.actuated)
         q[self._simulated.motor_q[rows]] = np.asarray(positions, float)[row, rows]
         reason = 'they are too far from the last ones. Give more samples'
@@ -171,9 +175,19 @@ class PrescribedDrives:
             self._simulated.work.step[0] = 0.0
 
     def put_on_motions(
-        self, q: np.ndarray, qd: np.ndarray, is_straight: Sequence[bool], time: float
+        self,
+        arm: ArmModel,
+        q: np.ndarray,
+        qd: np.ndarray,
+        is_straight: Sequence[bool],
+        time: float,
     ) -> Iterator[str]:
-        """Move the drives onto their motions; is_straight: so do link sides, in q and in qd."""
+        """
+        Move the drives onto their motions.
+
+        :param arm: with the pose of a free base from which q (n,) counts.
+        :param is_straight: whether link sides follow, in q and in qd.
+        """
         for row, motion in self.motions.items():
             k, target = self._simulated.motor_q[row], motion(time)
             yield from self._jump(row, time, q[k], target[0], 'its drive was put to')
@@ -181,8 +195,8 @@ class PrescribedDrives:
                 values[k] = value
                 if follows_drive:
                     values[row] = value
-        if self.motions and self._simulated.arm.closed_loops:
-            arm, rows = self._simulated.arm, [*self.motions]
+        if self.motions and arm.closed_loops:
+            rows = [*self.motions]
             q[:] = closed_coordinates(arm, q, rows)
             qd[:] = closed_rates(arm, q, qd, rows)
 
@@ -219,11 +233,13 @@ class PrescribedDrives:
 
     def _on_loops(self, q, qd, has_stepped):
         """Coordinates and rates (n,) on the closed loops, with the prescribed drives as given."""
-        simulated = self._simulated
+        simulated, arm = self._simulated, self._simulated.arm
         if has_stepped:  # the factors of the step are accurate, unless the drive jumps
             near = q.copy(), qd.copy()
             if call_with_tables(close_loops, simulated.arrays, *near, simulated.work):
                 return near
         rows = np.flatnonzero(simulated.work.prescribed)
-        q = closed_coordinates(simulated.arm, q, rows)
-        return q, closed_rates(simulated.arm, q, qd, rows)
+        if arm.has_free_base:
+            arm = moved_to(arm, simulated.work.base_pose)
+        q = closed_coordinates(arm, q, rows)
+        return q, closed_rates(arm, q, qd, rows)

@@ -28,6 +28,7 @@ from flex_robot_sim.formulations.driving import FormulationDynamics, advance_wit
 from flex_robot_sim.jit.compiled import bind, call_with_tables
 from flex_robot_sim.model.arm_model import ArmModel, Payload
 from flex_robot_sim.model.dc_motor import dc_motor_table
+from flex_robot_sim.model.free_base import is_tied
 from flex_robot_sim.model.payload import inertias_with_payloads
 from flex_robot_sim.model.slip_elements import remembered
 from flex_robot_sim.model.workspace import make_workspace
@@ -214,10 +215,17 @@ class SimulatedArm:
         call_with_tables(move_base_pose, self.arrays, self.state.q, self.work)
 
     def keep_momentum(self, q: np.ndarray, qd: np.ndarray) -> None:
-        """Let a free base keep its momentum when the state changes to q and qd (n,), in place."""
+        """
+        Let a free base keep its momentum when the state changes to q and qd (n,), in place.
+
+        A base that is tied to the world only moves by its coordinates.
+        """
         momentum, arrays, work = np.zeros(9), self.arrays, self.work
-        call_with_tables(set_total_momentum, arrays, self.state.q, self.state.qd, momentum, work)
-        call_with_tables(restore_momentum, arrays, q, qd, momentum, work)
+        if not is_tied(self.arm):
+            old = self.state
+            call_with_tables(set_total_momentum, arrays, old.q, old.qd, momentum, work)
+            call_with_tables(restore_momentum, arrays, q, qd, momentum, work)
+        call_with_tables(move_base_pose, arrays, q, work)
 
     def update_turn_limits(self) -> None:
         """Adapt the limits of slow rotation to the present payloads."""

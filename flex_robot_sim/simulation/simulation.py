@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flex_robot_sim.analysis.mobility import mobility_note
-from flex_robot_sim.dynamics.constraints.closing import closed_start
+from flex_robot_sim.dynamics.constraints.closing import closed_rates, closed_start
 from flex_robot_sim.dynamics.integrators import NON_FINITE_EFFORT
 from flex_robot_sim.dynamics.loads import Push, expect_link, make_loads
 from flex_robot_sim.dynamics.mass_matrix import refuse_massless
@@ -27,7 +27,7 @@ from flex_robot_sim.model.arguments import (
     whole,
 )
 from flex_robot_sim.model.arm_model import ArmModel
-from flex_robot_sim.model.free_base import base_rates, body_pose
+from flex_robot_sim.model.free_base import base_rates, body_pose, is_tied, moved_to
 from flex_robot_sim.model.payload import expect_payload_link, make_payload
 from flex_robot_sim.model.start_pose import start_coordinates, start_note, state_note
 from flex_robot_sim.motion.base_motion import BaseMotion
@@ -196,13 +196,17 @@ class Simulation(SimulationQueries, Recorder, CopiedByState):
         is_by_joint = [
             values is None or array_or_nan(values).size != self.arm.size for values in (q, v)
         ]
-        q, v = checked_state(self.arm, q, v)
-        if base_pose is not None or self.arm.has_free_base:
-            pose = body_pose(self.arm, base_pose)
+        arm = self.arm
+        if base_pose is not None or arm.has_free_base:
+            pose = body_pose(arm, base_pose)
+            if is_tied(arm):
+                arm = moved_to(arm, pose)
+        q, v = checked_state(arm, q, v)
         if base_twist is not None:
-            v[self.arm.base_q] = base_rates(self.arm, base_twist)
+            v[arm.base_q] = base_rates(arm, base_twist)
+            v = closed_rates(arm, q, v)
         self._report_state(q)
-        self.reports += self._drives.put_on_motions(q, v, is_by_joint, self.time)
+        self.reports += self._drives.put_on_motions(arm, q, v, is_by_joint, self.time)
         state = simulated.state
         state.q[:], state.qd[:], state.qdd[:], state.flow[:] = q, v, 0.0, 0.0
         if self.arm.has_free_base:

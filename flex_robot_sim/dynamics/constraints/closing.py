@@ -72,7 +72,8 @@ def closed_coordinates(
     Rows with a spring stay open.
 
     If Newton's method fails from q, it also changes how links are bent, where q has bent ones,
-    and starts from random positions of the passive joints; the result nearest to q counts.
+    moves a free base, and starts from random positions of the passive joints; the result nearest
+    to q counts.
 
     :param prescribed: rows of joints that stay where they are.
     """
@@ -86,8 +87,8 @@ def closed_coordinates(
     if _is_closed(arm, work):
         return closed
     found = []
-    if q[arm.elastic_q].any():
-        closed = _newton(arm, q, _with_elastic(arm, passive), work)
+    if q[arm.elastic_q].any() or arm.has_free_base:
+        closed = _newton(arm, q, _with_free(arm, passive), work)
         if _is_closed(arm, work):
             return closed
     for position in _random_positions(arm, passive):
@@ -114,10 +115,12 @@ def closed_rates(
     _set_rows(arm, q, work)
     W = work.constraint_jacobian
     largest = 1.0 + np.abs(v).max()
-    for moved in (passive, _with_elastic(arm, passive)):
+    for moved in (passive, _with_free(arm, passive)):
         _add(arm, v, moved, _least_norm(W[:, moved], -W @ v))
         rates = np.abs(W @ v)
-        if rates.max() <= MAX_START_RATE * largest or not v[arm.elastic_q].any():
+        if rates.max() <= MAX_START_RATE * largest or not (
+            v[arm.elastic_q].any() or arm.has_free_base
+        ):
             break
     if rates.max() > MAX_START_RATE * largest:
         raise SettingError(
@@ -153,9 +156,10 @@ def with_followers(arm: ArmModel, values: np.ndarray, is_position: bool) -> np.n
     return values
 
 
-def _with_elastic(arm, joints):
-    """Coordinates of joints, and all elastic ones."""
-    return np.concatenate([joints, np.arange(arm.size)[arm.elastic_q]])
+def _with_free(arm, joints):
+    """Coordinates of joints, all elastic ones, and those of a free base."""
+    rows = np.arange(arm.size)
+    return np.concatenate([joints, rows[arm.elastic_q], rows[arm.base_q]])
 
 
 def _random_positions(arm, joints):
