@@ -41,7 +41,7 @@ def with_free_root(text, kind='floating'):
     """Return a robot whose root link, named by its joints, is free."""
     children = re.findall(r'<child\s+link="([^"]*)"', text)
     (root,) = {*re.findall(r'<link\s+name="([^"]*)"', text)}.difference(children)
-    start = re.search('<robot[^>]*>', text)[0]
+    (start,) = re.findall('<robot[^>]*>', text)
     return text.replace(
         start,
         f'{start}<link name="world_frame"/><joint name="anchor" type="{kind}">'

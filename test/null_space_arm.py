@@ -95,10 +95,14 @@ class NullSpaceArm:
         for one, sides in self.sides:
             frames = [self._motion(*side) for side in sides]
             for gap, J, rest in loop_rows(one, *frames):
-                gaps.append(gap), jacobians.append(J), rests.append(rest)
+                gaps.append(gap)
+                jacobians.append(J)
+                rests.append(rest)
         for row, offset, acceleration in self.rows_of_joints:
             place = 0.0 if offset is None else row[self.columns] @ self.split(q)[1] - offset
-            gaps.append(place), jacobians.append(row), rests.append(-acceleration(time))
+            gaps.append(place)
+            jacobians.append(row)
+            rests.append(-acceleration(time))
         n = len(gaps)
         return np.array(gaps), np.array(jacobians).reshape(n, model.nv), np.array(rests)
 

@@ -13,6 +13,7 @@ def planar_at(text, *names):
     """Return a URDF whose joints with these names are planar, with the normal z."""
     for name in names:
         found = re.search(rf'<joint name="{name}" type="(\w+)">.*?</joint>', text, re.DOTALL)
+        assert found
         parts = re.sub(r'<(axis|limit|dynamics|mimic|safety_controller)\b[^>]*/>', '', found[0])
         parts = parts.replace(f'type="{found[1]}"', 'type="planar"')
         text = text.replace(found[0], parts.replace('</joint>', f'{NORMAL}</joint>'))

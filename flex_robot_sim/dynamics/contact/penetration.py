@@ -8,6 +8,7 @@ out on the far side, and one with too little stiffness falls through the ground.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -36,7 +37,7 @@ def note_penetration(step, watch, work):
             watch.pierced[0], watch.pierced[1] = step, g
 
 
-def penetration_line(arm: ArmModel, watch, time_of: Callable[[int], float]) -> str:
+def penetration_line(arm: ArmModel, watch: Any, time_of: Callable[[int], float]) -> str:
     """Return the line to report for the point in watch.pierced."""
     step, point = watch.pierced
     name = next(name for name, rows in arm.contacts.items() if rows.start <= point < rows.stop)
