@@ -299,17 +299,17 @@ class ArmBuilder(LinkBuilder, SensorBuilder, JointPartBuilder, ConstraintBuilder
         :param gear_ratio: motor speed over joint speed [1 or rad/m].
         :param rotor_inertia: of the motor about its own axis [kg m2].
         :param stiffness: of the gear, between motor side and link side [N m/rad or N/m];
-            default: rigid; up to three, with the torques at which they change.
-        :param at: these torques, ascending, one less than stiffnesses [N m or N].
+            default: rigid; up to three, with the torques at which the stiffness changes.
+        :param at: these torques, ascending, one fewer than stiffnesses [N m or N].
         :param damping: parallel to this stiffness [N m s/rad or N s/m].
         :param hysteresis: energy lost per cycle over the elastic energy; needs an effort limit.
         :param slip: instead of hysteresis, stiffness and force of up to four springs that slip,
             parallel to the stiffness: [(k1, f1), ...] [N m/rad and N m, or N/m and N].
-        :param backlash: whole width of the dead zone of the twist [rad or m].
-        :param kinematic_error: harmonics of the gear, up to four rows of amplitude [rad or m],
-            cycles per turn of the motor, and phase [rad].
-        :param cogging: harmonics of the torque at the shaft of the motor [N m], as above.
-        :param torque_ripple: harmonics of the motor torque, relative to it, as above.
+        :param backlash: total width of the dead zone of the twist [rad or m].
+        :param kinematic_error: transmission error as harmonics, up to four rows of amplitude
+            [rad or m], cycles per turn of the motor, and phase [rad].
+        :param cogging: cogging torque at the motor shaft as harmonics [N m, -, rad].
+        :param torque_ripple: ripple relative to the motor torque, as harmonics [-, -, rad].
 
         Example::
 
