@@ -15,8 +15,9 @@ from math import inf, isfinite, sqrt
 
 from flex_robot_sim.dynamics.arm_state import RK4, SEMI_IMPLICIT_EULER
 from flex_robot_sim.dynamics.attitude_correction import (
-    lower_energy_by_momentum,
-    lower_energy_by_turn,
+    take_remaining_excess,
+    turn_base_pose,
+    turn_for_energy,
 )
 from flex_robot_sim.dynamics.constraints.compliance import compliance_loss
 from flex_robot_sim.dynamics.constraints.end_motion import set_end_twists
@@ -415,15 +416,23 @@ def midpoint_step(arm, loads, settings, state, step, watch, work):
                 energy += change
             flow[2] += abs(energy - expected)
             open_error = expected - energy - work.step[2]
-            correction = 0.0
-            # an arm with contacts takes all excess at once, so that its energy never rises
-            has_limit = is_accurate and arm.contact_kind.size == 0
-            max_correction = MAX_ENERGY_CORRECTION if has_limit else 1.0
-            if kinetic > 0.0 and not (is_prescribed or is_moved):
-                correction = min(max(open_error / kinetic, -max_correction), MAX_ENERGY_CORRECTION)
+            correction = turned = 0.0
+            # a free arm and one with contacts take all excess at once: their energy never rises
+            has_limit = is_accurate and not is_free and arm.contact_kind.size == 0
+            max_correction = MAX_ENERGY_CORRECTION if has_limit or open_error > 0.0 else 1.0
+            if not (is_prescribed or is_moved):
+                if is_free and not is_tied:
+                    turned = turn_for_energy(
+                        arm, open_error, kinetic, max_correction, new_qd, work
+                    )
+                    energy += turned
+                    open_error -= turned
+                if kinetic > 0.0:
+                    correction = min(max(open_error / kinetic, -max_correction), max_correction)
             scale = sqrt(1.0 + correction)
+            excess = correction * kinetic - open_error
             work.step[1] = energy + correction * kinetic
-            work.step[2] = max(correction * kinetic - open_error, 0.0)
+            work.step[2] = max(excess, 0.0)
             for k in range(q.size):
                 q[k] = new_q[k]
                 qd[k] = scale * new_qd[k]
@@ -435,20 +444,15 @@ def midpoint_step(arm, loads, settings, state, step, watch, work):
                     qd[arm.base[b, 0]] += (1.0 - scale) * work.base_force[b]
             if is_free:
                 begin_at_base_body(arm, q, work)
+                if turned != 0.0:
+                    turn_base_pose(work)
+                if not (is_tied or is_prescribed or is_moved):
+                    take_remaining_excess(arm, excess, q, qd, work)
             if has_memory:
                 copy_slip(work.slip_end, work.slip)
             if has_dc_motor:
                 accept_motor_step(work)
             if arm.contact_kind.size > 0:
-                if is_free and not is_tied and work.step[2] > 0.0:
-                    excess = work.step[2]
-                    taken = 0.0
-                    if arm.base.shape[0] == 6:
-                        taken = lower_energy_by_turn(arm, excess, qd, work)
-                    if taken == 0.0:
-                        taken = lower_energy_by_momentum(arm, excess, q, qd, work)
-                    work.step[1] -= taken
-                    work.step[2] -= taken
                 keep_gaps(work)
         if is_moved:
             begin_substep_of_base(work)

@@ -10,12 +10,11 @@ that before it, the rates become
     V = I^-1 P' + s (V - I^-1 P),   qd = s qd,   s^2 = (T' - T_P') / T_i                     (T112)
 
 for the energy T' of (T44). The momentum is stored about the centre of mass, where gravity has no
-moment, together with this centre; the base moves so that the centre follows the momentum.
+moment, together with this centre; the base moves so that the centre follows the momentum. There,
+I separates into the mass and an inertia, which are inverted in closed form.
 """
 
-from flex_robot_sim.dynamics.composite_bodies import rotated_symmetric
 from flex_robot_sim.dynamics.energy import sum_with_momentum
-from flex_robot_sim.dynamics.free_base import factor_base, solve_base
 from flex_robot_sim.dynamics.kinematics import set_base_poses, set_twists
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.spatial.screws import add_to_parent
@@ -49,39 +48,66 @@ def store_momentum(factor, work, out):
 
 
 @compiled
-def set_locked_arm(work):
+def set_locked_arm(arm, work):
     """
-    Inertia work.Y of the arm, locked, about body 0, and its momentum work.y, in the axes of both.
+    Inertia of the locked arm about its centre of mass, in the axes of the world.
+
+    Sets work.Y[3:, 3:] to the inertia, and work.Y[:3, :3] to its inverse. In a plane, that is the
+    rate about the normal of the plane due to its share of an angular momentum.
 
     :param work: Workspace with the sums of `sum_with_momentum`.
-    :returns: mass, and the centre of mass as three numbers.
+    :returns: mass, and the centre of mass from the origin of body 0, as three numbers.
     """
-    R, C, I, P, turn = work.base_R[0], work.composite, work.Y, work.y, work.station_turn
-    for r in range(3):
-        P[r] = R[0, r] * C[10] + R[1, r] * C[11] + R[2, r] * C[12]
-        P[3 + r] = R[0, r] * C[13] + R[1, r] * C[14] + R[2, r] * C[15]
-        for s in range(3):
-            turn[r, s] = R[s, r]
-    x = R[0, 0] * C[1] + R[1, 0] * C[2] + R[2, 0] * C[3]
-    y = R[0, 1] * C[1] + R[1, 1] * C[2] + R[2, 1] * C[3]
-    z = R[0, 2] * C[1] + R[1, 2] * C[2] + R[2, 2] * C[3]
-    xx, yy, zz, xy, xz, yz = rotated_symmetric(turn, C[4], C[5], C[6], C[7], C[8], C[9])
-    for r in range(6):
-        for s in range(6):
-            I[r, s] = 0.0
+    C, Y, R = work.composite, work.Y, work.base_R[0]
     mass = C[0]
-    I[0, 0], I[1, 1], I[2, 2] = xx, yy, zz
-    I[3, 3] = I[4, 4] = I[5, 5] = mass
-    I[0, 1] = I[1, 0] = xy
-    I[0, 2] = I[2, 0] = xz
-    I[1, 2] = I[2, 1] = yz
-    I[0, 4] = I[4, 0] = -z
-    I[0, 5] = I[5, 0] = y
-    I[1, 3] = I[3, 1] = z
-    I[1, 5] = I[5, 1] = -x
-    I[2, 3] = I[3, 2] = -y
-    I[2, 4] = I[4, 2] = x
-    return mass, x / mass, y / mass, z / mass
+    x, y, z = C[1] / mass, C[2] / mass, C[3] / mass
+    xx, xy = C[4] - mass * (y * y + z * z), C[7] + mass * x * y
+    yy, xz = C[5] - mass * (x * x + z * z), C[8] + mass * x * z
+    zz, yz = C[6] - mass * (x * x + y * y), C[9] + mass * y * z
+    Y[3, 3], Y[4, 4], Y[5, 5] = xx, yy, zz
+    Y[3, 4] = Y[4, 3] = xy
+    Y[3, 5] = Y[5, 3] = xz
+    Y[4, 5] = Y[5, 4] = yz
+    if arm.base.shape[0] == 6:
+        a, b, c = yy * zz - yz * yz, xz * yz - xy * zz, xy * yz - xz * yy
+        d, e, f = xx * zz - xz * xz, xy * xz - xx * yz, xx * yy - xy * xy
+        scale = 1.0 / (xx * a + xy * b + xz * c)
+    else:
+        u, v, w = R[0, 2], R[1, 2], R[2, 2]
+        a, b, c, d, e, f = u * u, u * v, u * w, v * v, v * w, w * w
+        scale = 1.0 / (a * xx + d * yy + f * zz + 2.0 * (b * xy + c * xz + e * yz))
+    Y[0, 0], Y[1, 1], Y[2, 2] = scale * a, scale * d, scale * f
+    Y[0, 1] = Y[1, 0] = scale * b
+    Y[0, 2] = Y[2, 0] = scale * c
+    Y[1, 2] = Y[2, 1] = scale * e
+    return mass, x, y, z
+
+
+@compiled
+def angular_rate(Y, x, y, z):
+    """Angular velocity of the locked arm with the angular momentum (x, y, z), three numbers."""
+    return (
+        Y[0, 0] * x + Y[0, 1] * y + Y[0, 2] * z,
+        Y[1, 0] * x + Y[1, 1] * y + Y[1, 2] * z,
+        Y[2, 0] * x + Y[2, 1] * y + Y[2, 2] * z,
+    )
+
+
+@compiled
+def set_base_twist(work, wx, wy, wz, px, py, pz, out):
+    """
+    Twist (6,) of body 0, in its axes, if the locked arm turns with w and has the momentum p.
+
+    Both are in the axes of the world.
+    """
+    R, C = work.base_R[0], work.composite
+    inverse = 1.0 / C[0]
+    vx = inverse * (px - (wy * C[3] - wz * C[2]))
+    vy = inverse * (py - (wz * C[1] - wx * C[3]))
+    vz = inverse * (pz - (wx * C[2] - wy * C[1]))
+    for r in range(3):
+        out[r] = R[0, r] * wx + R[1, r] * wy + R[2, r] * wz
+        out[3 + r] = R[0, r] * vx + R[1, r] * vy + R[2, r] * vz
 
 
 @compiled
@@ -97,16 +123,13 @@ def set_impulse(arm, loads, h, work):
 
 
 @compiled
-def set_momentum_about_base(R, cx, cy, cz, stored, out):
-    """Stored momentum about the origin of body 0 (6,), in its axes; centre of mass (x, y, z)."""
-    for r in range(3):
-        out[r] = out[3 + r] = 0.0
-        for s in range(3):
-            out[r] += R[s, r] * stored[s]
-            out[3 + r] += R[s, r] * stored[3 + s]
-    out[0] += cy * out[5] - cz * out[4]
-    out[1] += cz * out[3] - cx * out[5]
-    out[2] += cx * out[4] - cy * out[3]
+def along_normal(arm, work, x, y, z):
+    """Component of a vector along the normal of a planar base, three numbers; else zeros."""
+    if arm.base.shape[0] == 6:
+        return 0.0, 0.0, 0.0
+    R = work.base_R[0]
+    along = R[0, 2] * x + R[1, 2] * y + R[2, 2] * z
+    return along * R[0, 2], along * R[1, 2], along * R[2, 2]
 
 
 @compiled
@@ -119,22 +142,24 @@ def restore_momentum(arm, q, qd, stored, work):
     """
     set_twists(arm, q, qd, work)
     sum_with_momentum(arm, q, qd, work)
-    _, cx, cy, cz = set_locked_arm(work)
-    R, p, twist, count = work.base_R[0], work.base_p[0], work.base_force, arm.base.shape[0]
-    I, P, due, move = work.Y, work.y, work.parent_motion, work.theta
-    set_momentum_about_base(R, cx, cy, cz, stored, due)
-    factor_base(arm, I, work.base_factor)
-    for b in range(count):
-        twist[b] = due[arm.base[b, 1]] - P[arm.base[b, 1]]
-    solve_base(count, work.base_factor, twist)
-    along = 0.0
-    for b in range(count):
-        qd[arm.base[b, 0]] += twist[b]
-    for r in range(3):
-        move[r] = stored[6 + r] - (R[r, 0] * cx + R[r, 1] * cy + R[r, 2] * cz + p[r])
-        along += R[r, 2] * move[r]
-    for r in range(3):
-        work.base_pose[r] += move[r] - (along * R[r, 2] if count < 6 else 0.0)
+    _, cx, cy, cz = set_locked_arm(arm, work)
+    C, Y, p, twist = work.composite, work.Y, work.base_p[0], work.parent_motion
+    wx, wy, wz = angular_rate(
+        Y,
+        stored[0] - (C[10] - (cy * C[15] - cz * C[14])),
+        stored[1] - (C[11] - (cz * C[13] - cx * C[15])),
+        stored[2] - (C[12] - (cx * C[14] - cy * C[13])),
+    )
+    set_base_twist(
+        work, wx, wy, wz, stored[3] - C[13], stored[4] - C[14], stored[5] - C[15], twist
+    )
+    for b in range(arm.base.shape[0]):
+        qd[arm.base[b, 0]] += twist[arm.base[b, 1]]
+    x, y, z = stored[6] - (cx + p[0]), stored[7] - (cy + p[1]), stored[8] - (cz + p[2])
+    nx, ny, nz = along_normal(arm, work, x, y, z)
+    work.base_pose[0] += x - nx
+    work.base_pose[1] += y - ny
+    work.base_pose[2] += z - nz
 
 
 @compiled
@@ -149,10 +174,9 @@ def meet_momentum(arm, h, qd, work):
     :returns: change of the energy, and kinetic energy of the motion without momentum [J];
         work.base_force holds the base coordinates of the motion with this momentum.
     """
-    R, p, stored = work.base_R[0], work.base_p[0], work.momentum
-    mass, cx, cy, cz = set_locked_arm(work)
-    I, P, J, g = work.Y, work.y, work.impulse, work.theta
-    locked, old, due = work.base_force, work.F[0], work.parent_motion
+    p, stored, J, C, g = work.base_p[0], work.momentum, work.impulse, work.composite, work.theta
+    mass, cx, cy, cz = set_locked_arm(arm, work)
+    twist, locked, Y = work.parent_motion, work.base_force, work.Y
     # gravity has no moment about the centre of mass, which moves with the mean momentum
     for r in range(3):
         g[r] = J[3 + r] - h * mass * arm.base_acceleration[3 + r]
@@ -167,44 +191,44 @@ def meet_momentum(arm, h, qd, work):
     for r in range(3):
         stored[6 + r] += h / mass * (stored[3 + r] + 0.5 * g[r])
         stored[3 + r] += g[r]
-    set_momentum_about_base(R, cx, cy, cz, stored, due)
 
-    # twists of the locked arm with the momentum that it has and is due, and their energies
-    count = arm.base.shape[0]
-    factor_base(arm, I, work.base_factor)
-    for b in range(count):
-        old[b], locked[b] = P[arm.base[b, 1]], due[arm.base[b, 1]]
-    solve_base(count, work.base_factor, old)
-    solve_base(count, work.base_factor, locked)
-    kinetic_old = kinetic_due = 0.0
-    for b in range(count):
-        r = arm.base[b, 1]
-        kinetic_old += 0.5 * P[r] * old[b]
-        kinetic_due += 0.5 * due[r] * locked[b]
-    for b in range(count):
-        qd[arm.base[b, 0]] += locked[b] - old[b]
+    # momentum that the arm has, and its change to the stored one; a plane takes a part of both
+    ax, ay, az = (
+        C[10] - (cy * C[15] - cz * C[14]),
+        C[11] - (cz * C[13] - cx * C[15]),
+        C[12] - (cx * C[14] - cy * C[13]),
+    )
+    dx, dy, dz = stored[0] - ax, stored[1] - ay, stored[2] - az
+    px, py, pz = stored[3] - C[13], stored[4] - C[14], stored[5] - C[15]
+    nx, ny, nz = along_normal(arm, work, px, py, pz)
+    px, py, pz = px - nx, py - ny, pz - nz
+    wx, wy, wz = angular_rate(Y, dx, dy, dz)
+    if arm.base.shape[0] < 6:
+        dx = Y[3, 3] * wx + Y[3, 4] * wy + Y[3, 5] * wz
+        dy = Y[4, 3] * wx + Y[4, 4] * wy + Y[4, 5] * wz
+        dz = Y[5, 3] * wx + Y[5, 4] * wy + Y[5, 5] * wz
+        stored[0], stored[1], stored[2] = ax + dx, ay + dy, az + dz
+        stored[3], stored[4], stored[5] = C[13] + px, C[14] + py, C[15] + pz
+    set_base_twist(work, wx, wy, wz, px, py, pz, twist)
+    ux, uy, uz = angular_rate(Y, stored[0], stored[1], stored[2])
+    set_base_twist(work, ux, uy, uz, stored[3], stored[4], stored[5], locked)
+    for b in range(arm.base.shape[0]):
+        qd[arm.base[b, 0]] += twist[arm.base[b, 1]]
+        locked[b] = locked[arm.base[b, 1]]
+    # energies of the locked arm: that of the old momentum, and the change
+    ux, uy, uz = angular_rate(Y, ax, ay, az)
+    nx, ny, nz = along_normal(arm, work, C[13], C[14], C[15])
+    qx, qy, qz = C[13] - nx, C[14] - ny, C[15] - nz
+    kinetic = 0.5 * (ax * ux + ay * uy + az * uz + (qx * qx + qy * qy + qz * qz) / mass)
+    change = ax * wx + ay * wy + az * wz + (qx * px + qy * py + qz * pz) / mass
+    change += 0.5 * (dx * wx + dy * wy + dz * wz + (px * px + py * py + pz * pz) / mass)
 
     # move the base so that the centre of mass follows
-    along = 0.0
-    for r in range(3):
-        g[r] = stored[6 + r] - (R[r, 0] * cx + R[r, 1] * cy + R[r, 2] * cz + p[r])
-        along += R[r, 2] * g[r]
-    if count < 6:
-        # the plane guides the other components of momentum and centre
-        for b in range(count):
-            for r in range(6):
-                P[r] += I[r, arm.base[b, 1]] * (locked[b] - old[b])
-        x = P[0] - (cy * P[5] - cz * P[4])
-        y = P[1] - (cz * P[3] - cx * P[5])
-        z = P[2] - (cx * P[4] - cy * P[3])
-        for r in range(3):
-            stored[r] = R[r, 0] * x + R[r, 1] * y + R[r, 2] * z
-            stored[3 + r] = R[r, 0] * P[3] + R[r, 1] * P[4] + R[r, 2] * P[5]
-        for r in range(3):
-            g[r] -= along * R[r, 2]
-            stored[6 + r] -= along * R[r, 2]
-    potential = 0.0
+    x, y, z = stored[6] - (cx + p[0]), stored[7] - (cy + p[1]), stored[8] - (cz + p[2])
+    nx, ny, nz = along_normal(arm, work, x, y, z)
+    g[0], g[1], g[2] = x - nx, y - ny, z - nz
+    stored[6], stored[7], stored[8] = stored[6] - nx, stored[7] - ny, stored[8] - nz
     for r in range(3):
         work.origin[0, r] += g[r]
-        potential += mass * arm.base_acceleration[3 + r] * g[r]
-    return kinetic_due - kinetic_old + potential, max(work.energy[0] - kinetic_old, 0.0)
+        change += mass * arm.base_acceleration[3 + r] * g[r]
+    return change, max(work.energy[0] - kinetic, 0.0)
