@@ -285,3 +285,33 @@ def test_slider_agrees_with_mujoco():
     sim.advance_to(1.0)
     assert sim.position[0] == pytest.approx(data.qpos[0] - start, rel=2e-3)
     assert abs(sim.velocity[0]) < 1e-12
+
+
+def test_a_telescope_stands_on_the_ground():
+    builder = frs.ArmBuilder('telescope').add_rigid('column', mass=1.0, inertia=(0.01, 0.01, 0.01))
+    builder.add_beam('stick', length=0.4, material='steel', section=frs.Rectangle(0.03, 0.02))
+    builder.add_rigid('foot', mass=0.4, inertia=(1e-3, 1e-3, 1e-3))
+    builder.add_joint('hip', parent='base', child='column', axis='y', rpy=(0, np.pi / 2, 0))
+    builder.add_joint(
+        'slide',
+        parent='column',
+        child='stick',
+        type='prismatic',
+        axis='x',
+        lower=-0.05,
+        upper=0.15,
+        mouth=0.2,
+        viscous_friction=50.0,
+    )
+    builder.attach('foot', parent='stick').add_ground(height=-0.44)
+    builder.add_contact('sole', link='foot', shape=frs.Sphere(0.03), stiffness=1e5, damping=200)
+    arm = builder.build()
+    sim = frs.Simulation(arm)
+    sim.prescribe('hip', lambda time: (0.0, 0.0))
+    sim.advance_to(1.5)
+    weight = (0.4 + 7850 * 0.03 * 0.02 * 0.4) * G
+    assert sim.contact('sole').force[2] == pytest.approx(weight, rel=1e-6)
+    assert sim.position[1] == pytest.approx(0.01 + weight / 1e5, rel=1e-6)
+    rest = frs.equilibrium(arm, [0.0, 0.005], joints=['hip'])
+    assert_allclose(rest.q, sim.q, rtol=0, atol=1e-8)
+    assert not sim.reports

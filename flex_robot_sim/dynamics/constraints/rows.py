@@ -232,6 +232,10 @@ def set_relative_screws(arm, a, b, e, work, S):
             for k in range(arm.modes[parent]):
                 A6 = K[0, k], K[1, k], K[2, k], K[3, k], K[4, k], K[5, k]
                 add_base_screw(work, parent, sign, e, A6, S[first + k])
+            if arm.slide[parent] >= 0:
+                k = arm.modes[parent]
+                A6 = K[0, k], K[1, k], K[2, k], K[3, k], K[4, k], K[5, k]
+                add_base_screw(work, parent, sign, e, A6, S[arm.slide[parent]])
         elif parent < 0:
             for row in range(arm.base.shape[0]):  # a free base
                 m = arm.base[row, 1]
