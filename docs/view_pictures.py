@@ -11,6 +11,7 @@ import time
 from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import matplotlib
 import numpy as np
@@ -37,7 +38,7 @@ LOADING_TIME = 20.0  # of its lights                 [s]
 
 def resting_arm():
     """Return two flexible links on a post, with a tool that touches a bench."""
-    tube = {'material': 'aluminium', 'damping_ratio': 0.02}
+    tube: dict[str, Any] = {'material': 'aluminium', 'damping_ratio': 0.02}
     builder = frs.ArmBuilder('bench')
     builder.add_rigid('post', shape=frs.Cylinder(0.05, 0.3), mass=2.0)
     builder.attach('post', parent='base', xyz=(0.0, 0.0, 0.15))
