@@ -7,6 +7,7 @@ from public_robots import public_robot
 from refusals import refusal
 
 import flex_robot_sim as frs
+from flex_robot_sim.util.exceptions import SettingError
 
 PUBLIC = (
     'ur_description/urdf/ur5_robot.urdf',
@@ -194,3 +195,21 @@ def test_a_target_on_an_obstacle_is_reached_and_one_inside_is_refused():
     np.testing.assert_allclose(tip, target, rtol=0.0, atol=1e-6)
     line = refusal(frs.SettingError, frs.inverse_kinematics, arm, [0.55, 0.0, -0.25])
     assert line.startswith('contact "tool" is 0.055 m inside what it touches before the links')
+
+
+def test_a_search_does_not_end_in_an_obstacle():
+    builder = frs.ArmBuilder('press')
+    section = frs.SectionStiffness(EIy=60.0, EIz=60.0)
+    builder.add_beam('beam', length=0.8, section=section, mass=0.4, torsion=0)
+    builder.add_rigid('tool', shape=frs.Sphere(0.05), mass=0.5).attach('tool', parent='beam')
+    builder.add_joint('pitch', parent='base', child='beam', axis='y', lower=-2, upper=2)
+    builder.add_obstacle('bench', shape=frs.Box(0.5, 0.6, 0.05), xyz=(0.7, 0, -0.4))
+    builder.add_contact('tip', link='tool', shape=frs.Sphere(0.05))
+    arm = builder.build()
+    # a step of the search passes the middle of the bench, where the straight tool has no side
+    with pytest.raises(SettingError, match='contact "tip" is .* m inside what it touches'):
+        frs.equilibrium(arm, [0.522])
+    # the tool rests on the bench, its centre at z = -0.325 and x = 0.731
+    found = frs.inverse_kinematics(arm, [0.7, 0.0, -0.33], nearest=True, searches=1)
+    assert found.distance == pytest.approx(0.031, abs=2e-3)
+    assert found.pose[2, 3] == pytest.approx(-0.325, abs=2e-3)
