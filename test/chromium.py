@@ -2,7 +2,7 @@
 A real browser without a screen: the system's Chromium, which connects only to the page.
 
 One serves all tests of a file, each by windows of its own: to start one takes as long as to load
-a page. A module that asks for `browsers` imports `one_chromium`, too.
+a page.
 """
 
 import json

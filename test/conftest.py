@@ -48,6 +48,7 @@ if importlib.util.find_spec('hypothesis'):
     settings.load_profile('any machine')
 
 NODE_FOLDERS = 'nodes', 'launch'
+pytest_plugins = ['chromium']  # its fixtures
 collect_ignore = ['nodes'] * bool(NO_ROS) + ['launch'] * bool(NO_LAUNCH)
 
 

@@ -2,9 +2,9 @@
 
 import os
 import re
-import subprocess
 
 import pytest
+from small_disk import small_disk
 from written_runs import write_run
 
 from flex_robot_sim.cli import main
@@ -15,13 +15,8 @@ pytestmark = pytest.mark.slow
 @pytest.fixture
 def disk(tmp_path):
     """Mount a small file system."""
-    disk = tmp_path / 'disk'
-    disk.mkdir()
-    mount = ['mount', '-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', disk]
-    if os.geteuid() != 0 or subprocess.run(mount, capture_output=True).returncode:
-        pytest.skip('only root mounts a small disk')
-    yield disk
-    subprocess.run(['umount', disk], check=True)
+    with small_disk(tmp_path / 'disk') as disk:
+        yield disk
 
 
 def fill(disk):

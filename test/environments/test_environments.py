@@ -15,15 +15,16 @@ from flex_robot_sim.control.gains import carrying_efforts
 from flex_robot_sim.control.servo import design_servo
 from flex_robot_sim.util.exceptions import UsageError
 
-gymnasium = pytest.importorskip('gymnasium', reason='pip install ".[learn]"')
+pytest.importorskip('gymnasium', reason='pip install ".[learn]"')
 
-from gymnasium.utils.env_checker import check_env  # noqa: E402
-from gymnasium.vector import AutoresetMode, SyncVectorEnv  # noqa: E402
+import gymnasium
+from gymnasium.utils.env_checker import check_env
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
-from flex_robot_sim.environments import IDS  # noqa: E402
-from flex_robot_sim.environments.episodes import LOST_ARM_REWARD, Episodes, EpisodeSettings  # noqa: E402
-from flex_robot_sim.environments.gym import ArmEnv, ArmVectorEnv  # noqa: E402
-from flex_robot_sim.environments.tasks import TASKS, EpisodeTargets, reference  # noqa: E402
+from flex_robot_sim.environments import IDS
+from flex_robot_sim.environments.episodes import LOST_ARM_REWARD, Episodes, EpisodeSettings
+from flex_robot_sim.environments.gym import ArmEnv, ArmVectorEnv
+from flex_robot_sim.environments.tasks import TASKS, EpisodeTargets, reference
 
 pytestmark = pytest.mark.slow
 

@@ -3,7 +3,6 @@
 import json
 import math
 import os
-import subprocess
 from dataclasses import replace
 
 import numpy as np
@@ -13,6 +12,7 @@ from project_files import ROOT
 from refusals import refusal
 from rig_lockstep import Lab
 from rig_person import KEEP, PARTS, START, ZERO, Person, copied
+from small_disk import small_disk
 from stepped_time import stepped_emulator
 
 import flex_robot_sim as frs
@@ -325,17 +325,9 @@ def test_a_calibration_resumed_on_another_day_continues_its_log(tmp_path):
 
 def test_a_full_disk_keeps_the_log_of_a_calibration(tmp_path):
     arm, calibration = arm_and_calibration()
-    lab, disk = Lab(arm), tmp_path / 'disk'
+    lab = Lab(arm)
     lab.play([segment(0.3, 0.3, 300.0)], 400)
-    disk.mkdir()
-    if (
-        os.geteuid() != 0
-        or subprocess.run(
-            ['mount', '-t', 'tmpfs', '-o', 'size=512k', 'tmpfs', disk], capture_output=True
-        ).returncode
-    ):
-        pytest.skip('only root mounts a small disk')
-    try:
+    with small_disk(tmp_path / 'disk', '512k') as disk:
         existing = {'bench.new.csv': 'of the user', 'bench.csv': 'an older log'}
         for name, content in existing.items():
             (disk / name).write_text(content)
@@ -359,8 +351,6 @@ def test_a_full_disk_keeps_the_log_of_a_calibration(tmp_path):
         assert (disk / 'bench.part.csv').read_bytes() == partial_log
         assert {path.name for path in disk.iterdir()} == {*existing, 'bench.part.csv', 'filling'}
         assert all((disk / name).read_text() == content for name, content in existing.items())
-    finally:
-        subprocess.run(['umount', disk], check=True)
 
 
 def test_a_log_that_cannot_be_continued_is_a_one_line_error(tmp_path):

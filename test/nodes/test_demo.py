@@ -19,6 +19,7 @@ from arms import joint, link, robot
 from geometry_msgs.msg import WrenchStamped
 from node_processes import PATIENCE
 from project_files import ROOT
+from small_disk import small_disk
 
 from flex_robot_sim.recording.mcap_file import RecordingReader
 
@@ -271,7 +272,6 @@ def test_a_recorded_demo_leaves_a_file_with_all_that_was_sent(ended):
 
 
 @pytest.mark.long
-@pytest.mark.skipif(os.geteuid() != 0, reason='only root mounts a small disk')
 @pytest.mark.parametrize(
     'size',
     [
@@ -280,18 +280,10 @@ def test_a_recorded_demo_leaves_a_file_with_all_that_was_sent(ended):
     ],
 )
 def test_a_demo_goes_on_where_its_recording_does_not(demo, tmp_path, size):
-    disk = tmp_path / 'disk'
-    disk.mkdir()
-    if subprocess.run(
-        ['mount', '-t', 'tmpfs', '-o', f'size={size}', 'tmpfs', disk], capture_output=True
-    ).returncode:
-        pytest.skip('this machine lets nobody mount')
-    try:
+    with small_disk(tmp_path / 'disk', size):
         code, output, errors = demo(
             '--seconds', '3', '--inside', '--json', '--record', 'disk/run.mcap'
         ).end()
-    finally:
-        subprocess.run(['umount', disk], check=True)
     assert code == 0 and json.loads(output)['sim_time'] > 2.0
     lines = [line for line in errors if 'cannot be written' in line]
     assert len(lines) == 1 and lines[0].startswith(

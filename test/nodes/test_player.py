@@ -7,7 +7,6 @@ import sys
 import time
 
 import pytest
-from chromium import browsers, one_chromium  # noqa: F401
 from node_processes import Process
 from project_files import ROOT
 from rclpy.serialization import serialize_message
@@ -101,7 +100,7 @@ def test_it_plays_a_part_again_and_again_until_a_signal(replay, recording, obser
 
 
 @pytest.mark.long
-def test_a_recording_is_seen_in_a_browser_until_a_signal(replay, tmp_path, browsers):  # noqa: F811
+def test_a_recording_is_seen_in_a_browser_until_a_signal(replay, tmp_path, browsers):
     pytest.importorskip('viser', reason='pip install ".[view]"')
     path = tmp_path / 'swing.mcap'
     words = shlex.split('simulate single_link --to 0.5 --within 0.5 --seconds 2 --output')

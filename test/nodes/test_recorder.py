@@ -3,7 +3,6 @@
 import os
 import shlex
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -15,6 +14,7 @@ from project_files import ROOT
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from ros_observer import LATCHED
 from sensor_msgs.msg import JointState
+from small_disk import small_disk
 from std_msgs.msg import Float64MultiArray, String
 from waiting import eventually
 
@@ -217,15 +217,8 @@ def test_a_file_that_is_there_is_left_alone(flexsim, tmp_path):
     assert path.read_text() == 'mine'
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason='only root mounts a small disk')
 def test_a_full_disk_is_one_line_and_what_is_written_can_be_read(record, observer, tmp_path):
-    disk = tmp_path / 'disk'
-    disk.mkdir()
-    if subprocess.run(
-        ['mount', '-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', disk], capture_output=True
-    ).returncode:
-        pytest.skip('this machine lets nobody mount')
-    try:
+    with small_disk(tmp_path / 'disk') as disk:
         sender = observer.node.create_publisher(Float64MultiArray, '/noise', 10)
         process, path = record(hears=['/noise'], path=disk / 'run.mcap')
         noise, end = iter(lambda: os.urandom(1600), b''), time.monotonic() + 60.0
@@ -239,8 +232,6 @@ def test_a_full_disk_is_one_line_and_what_is_written_can_be_read(record, observe
         )
         assert process.count('Traceback') == 0
         assert len(list(RecordingReader(path))) > 2
-    finally:
-        subprocess.run(['umount', disk], check=True)
 
 
 @pytest.mark.long

@@ -7,7 +7,6 @@ import sys
 import numpy as np
 import pytest
 from bridge_bench import CALM
-from chromium import browsers, one_chromium  # noqa: F401
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import WrenchStamped
 from node_processes import NodeProcess
@@ -58,11 +57,7 @@ def state_of(message):
 
 
 @pytest.mark.long
-def test_three_browsers_stay_live_and_show_that_a_robot_stops_and_returns(
-    start,
-    view,
-    browsers,  # noqa: F811
-):
+def test_three_browsers_stay_live_and_show_that_a_robot_stops_and_returns(start, view, browsers):
     arm = simulated(start, '/three')
     _, address = view('/three')
     three = [browsers(address) for _ in range(3)]
@@ -82,7 +77,7 @@ def test_three_browsers_stay_live_and_show_that_a_robot_stops_and_returns(
 
 
 @pytest.mark.long
-def test_a_shaper_is_chosen_and_the_controller_has_it(start, view, observer, browsers):  # noqa: F811
+def test_a_shaper_is_chosen_and_the_controller_has_it(start, view, observer, browsers):
     simulated(start, '/shaped', robot='single_link')
     start('controller', '-r', '__ns:=/shaped', robot='single_link', state_timeout=5.0)
     _, address = view('/shaped', robot='single_link')
@@ -96,7 +91,7 @@ def test_a_shaper_is_chosen_and_the_controller_has_it(start, view, observer, bro
 
 
 @pytest.mark.long
-def test_a_bench_can_be_looked_at_and_disarmed_and_nothing_else(start, view, browsers):  # noqa: F811
+def test_a_bench_can_be_looked_at_and_disarmed_and_nothing_else(start, view, browsers):
     bench = start('bridge', '-r', '__ns:=/bench', **CALM)
     bench.wait_for_line('disarmed')
     _, address = view('/bench', robot='rig')
@@ -108,7 +103,7 @@ def test_a_bench_can_be_looked_at_and_disarmed_and_nothing_else(start, view, bro
 
 
 @pytest.mark.long
-def test_states_of_another_robot_are_reported(start, view, browsers):  # noqa: F811
+def test_states_of_another_robot_are_reported(start, view, browsers):
     simulated(start, '/other', robot='single_link')
     _, address = view('/other')
     browser = browsers(address)
@@ -211,7 +206,7 @@ def test_messages_that_the_page_does_not_offer_do_not_end_it(seen, observer):
     assert observer.call(Trigger, '/seen/dynamics/reset').success
 
 
-def test_what_is_pressed_and_typed_arrives_on_the_topics(seen, observer, browsers):  # noqa: F811
+def test_what_is_pressed_and_typed_arrives_on_the_topics(seen, observer, browsers):
     process, address = seen
     pushes = observer.listen(WrenchStamped, '/seen/push')
     targets = observer.listen(JointState, '/seen/controller/reference')

@@ -221,3 +221,19 @@ def test_every_name_of_the_library_is_on_its_page():
         for name in names_of(package)
         if name not in OF_LIBRARY
     }
+
+
+def test_the_page_of_names_lists_inherited_methods():
+    page = (ROOT / 'docs' / 'api.rst').read_text('utf-8')
+    module, left_out = PACKAGE, {}
+    for kind, name, options in re.findall(
+        r'\.\. (currentmodule|autoclass):: (\S+)((?:\n   :.*)*)', page
+    ):
+        if kind == 'currentmodule':
+            module = name
+        elif ':members:' in options and ':inherited-members:' not in options:
+            cls = getattr(importlib.import_module(module), name)
+            bases = [base for base in cls.__mro__[1:] if base.__module__.startswith(PACKAGE)]
+            public = {word for base in bases for word in vars(base) if not word.startswith('_')}
+            left_out[name] = sorted(public - {*vars(cls)})
+    assert {name: words for name, words in left_out.items() if words} == {}

@@ -11,7 +11,6 @@ from pathlib import Path
 from urllib.parse import unquote, urldefrag
 
 import pytest
-from chromium import browsers, one_chromium  # noqa: F401
 from project_files import ROOT
 
 import flex_robot_sim as frs
@@ -190,7 +189,7 @@ def test_a_folder_that_cannot_be_made_is_one_line(tmp_path, capsys):
 
 
 @pytest.fixture
-def browser(browsers):  # noqa: F811
+def browser(browsers):
     """Return a function that opens an address in a browser of a size and colour scheme."""
 
     def open_one(address, size, scheme):

@@ -10,7 +10,6 @@ import pytest
 
 pytest.importorskip('mcap')
 
-from chromium import browsers, one_chromium  # noqa: F401
 from written_runs import write_run
 
 from flex_robot_sim.cli import main
@@ -131,7 +130,7 @@ def test_figures_are_files_of_both_kinds(tmp_path, capsys):
     assert '<svg' in (tmp_path / 'figs' / 'tips.svg').read_text()
 
 
-def test_a_browser_shows_the_page_from_disk_without_requests(report, tmp_path, browsers):  # noqa: F811
+def test_a_browser_shows_the_page_from_disk_without_requests(report, tmp_path, browsers):
     page = tmp_path / 'run.html'
     page.write_text(report.page(), 'utf-8')
     browser = browsers(page.as_uri())
@@ -162,7 +161,7 @@ def test_a_browser_shows_the_page_from_disk_without_requests(report, tmp_path, b
     ] == []
 
 
-def test_untrusted_names_are_only_text(tmp_path, browsers):  # noqa: F811
+def test_untrusted_names_are_only_text(tmp_path, browsers):
     name = '</script><script>document.title="mine"</script><img src=x onerror=alert(1)>'
     path = write_run(tmp_path / 'run.mcap', joint=name, seconds=1.0)
     assert main(['report', str(path), '--output', str(tmp_path / 'x.html')]) == 0

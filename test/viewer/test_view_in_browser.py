@@ -8,7 +8,6 @@ from contextlib import closing
 
 import numpy as np
 import pytest
-from chromium import browsers, one_chromium  # noqa: F401
 from contact_arms import slider
 from node_processes import Process
 from project_files import ROOT
@@ -62,7 +61,7 @@ def wait_for_still_scene(browser):
     return pictures[-1]
 
 
-def test_the_arm_is_on_the_page_and_follows_commands(view, browsers):  # noqa: F811
+def test_the_arm_is_on_the_page_and_follows_commands(view, browsers):
     process, address = view('two_link')
     browser = browsers(address)
     browser.wait_for(lambda: 'at rest under its weight' in browser.text, 'the pose')
@@ -107,7 +106,7 @@ def test_the_arm_is_on_the_page_and_follows_commands(view, browsers):  # noqa: F
     ] == []
 
 
-def test_every_missing_mesh_is_named_in_the_panel_and_the_terminal(view, browsers, tmp_path):  # noqa: F811
+def test_every_missing_mesh_is_named_in_the_panel_and_the_terminal(view, browsers, tmp_path):
     visual = '<visual><geometry><mesh filename="{}"/></geometry></visual>'
     (tmp_path / 'arm.urdf').write_text(
         '<robot name="arm"><link name="base">'
@@ -126,13 +125,16 @@ def test_every_missing_mesh_is_named_in_the_panel_and_the_terminal(view, browser
 
 @pytest.mark.long(after=1)
 @pytest.mark.parametrize('width, is_open', [(400, False), (900, True)])
-def test_the_panel_starts_collapsed_below_500_pixels(view, browsers, width, is_open):  # noqa: F811
+def test_the_panel_starts_collapsed_below_500_pixels(view, browsers, width, is_open):
     _, address = view('two_link')
     browser = browsers(address, width=width)
     shown = """return [...document.querySelectorAll('label, div')].some(e =>
         e.innerText.trim() == 'tip trace' && e.getBoundingClientRect().height > 0
         && e.getBoundingClientRect().top < innerHeight)"""
-    opened = lambda: browser.driver.execute_script(shown)  # noqa: E731
+
+    def opened():
+        return browser.driver.execute_script(shown)
+
     browser.wait_for(lambda: 'two_link' in browser.text and opened() == is_open, 'the panel')
     if not is_open:
         browser.driver.execute_script("""document.querySelector(
@@ -218,7 +220,7 @@ def test_an_unreadable_robot_is_one_line_and_the_page_continues(caplog):
     ]
 
 
-def test_the_file_opened_by_a_browser_leads_to_the_page(browsers, monkeypatch):  # noqa: F811
+def test_the_file_opened_by_a_browser_leads_to_the_page(browsers, monkeypatch):
     pytest.importorskip('viser')
     from flex_robot_sim.viewer.browser import Page
     from flex_robot_sim.viewer.opening import open_browser
@@ -245,11 +247,7 @@ def test_a_port_in_use_is_a_one_line_error(view):
 
 
 @pytest.mark.long
-def test_a_contact_force_is_an_arrow_and_a_ship_moves_over_the_floor(
-    view,
-    browsers,  # noqa: F811
-    tmp_path,
-):
+def test_a_contact_force_is_an_arrow_and_a_ship_moves_over_the_floor(view, browsers, tmp_path):
     path = tmp_path / 'ball.urdf'
     text = slider(world='<ground height="-0.03"/>', joints='z', radius=0.02)
     path.write_text(text.replace('"-99" upper="99"', '"-0.5" upper="0.5"'))
@@ -286,7 +284,7 @@ def test_a_contact_force_is_an_arrow_and_a_ship_moves_over_the_floor(
 
 
 @pytest.mark.long
-def test_the_surface_of_a_reduced_link_has_the_colours_of_its_strain(view, browsers, tmp_path):  # noqa: F811
+def test_the_surface_of_a_reduced_link_has_the_colours_of_its_strain(view, browsers, tmp_path):
     _, address = view(str(write_bar(tmp_path)), '--gravity', '0,0,0')
     browser = browsers(address)
     browser.wait_for(lambda: 'at rest under its weight' in browser.text, 'the pose')
