@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from gear_reference import harmonic_sum, spring_torque
 from public_robots import public_robot
 from scipy.integrate import solve_ivp
 
@@ -37,19 +38,6 @@ def hinge(mass_moment=0.0, viscous=0.0, coulomb=0.0, **gear):
     )
     builder.add_gear('hinge', rotor_inertia=ROTOR, **gear)
     return builder.build()
-
-
-def spring_torque(twist, stiffness, at, backlash):
-    """Torque of a gear by walking along its characteristic, independent of the library."""
-    remaining, torque = max(abs(twist) - backlash / 2, 0.0), 0.0
-    for k, largest in zip(stiffness, [*at, np.inf]):
-        part = min(remaining, (largest - torque) / k)
-        torque, remaining = torque + k * part, remaining - part
-    return np.copysign(torque, twist)
-
-
-def harmonic_sum(x, rows, derivative=0):
-    return sum(a * w**derivative * np.sin(w * x + p + derivative * np.pi / 2) for a, w, p in rows)
 
 
 def pieces_of(arm):
