@@ -19,7 +19,7 @@ class NullSpaceArm:
         """
         Build the tree.
 
-        :param prescribed: name of a joint, and its acceleration as a function of time.
+        :param prescribed: accelerations as functions of time, by joint.
         """
         self.pin, self.arm = pin, arm
         self.model = pin.buildModelFromXML(arm.description.text)
@@ -42,10 +42,10 @@ class NullSpaceArm:
                 row[self.joints[names.index(one.name)].idx_v] = 1.0
                 row[self.joints[names.index(one.mimics)].idx_v] = -one.mimic_ratio
                 self.rows_of_joints.append((row, one.mimic_offset, lambda _: 0.0))
-        if prescribed:
+        for name, acceleration in (prescribed or {}).items():
             row = np.zeros(arm.nv)
-            row[self.joints[names.index(prescribed[0])].idx_v] = 1.0
-            self.rows_of_joints.append((row, None, prescribed[1]))
+            row[self.joints[names.index(name)].idx_v] = 1.0
+            self.rows_of_joints.append((row, None, acceleration))
         self.sides = [
             self._sides(loop.constraint)
             for loop in arm.closed_loops.values()

@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 from compare import arm_of
+from contact_arms import block
 from free_arms import SPACE_ARM
 from scipy.linalg import expm, logm
+from scipy.spatial.transform import Rotation
 
 import flex_robot_sim as frs
 from flex_robot_sim.util.exceptions import SettingError
@@ -129,3 +131,27 @@ def test_a_linear_model_moves_as_the_simulation_does():
     # of second order in the rates, and in the step
     np.testing.assert_allclose(sim.q[arm.base_q], base, rtol=0, atol=2e-3 * abs(base).max())
     np.testing.assert_allclose(sim.v[:2], end[arm.nv : arm.nv + 2], rtol=0, atol=5e-3 * size)
+
+
+def test_the_linear_model_of_a_block_on_the_ground_is_the_slope_of_its_motion():
+    arm = frs.load(block('stiffness="1e4" damping="30" friction="0.3"'))
+    sim, rng = frs.Simulation(arm), np.random.default_rng(1)
+    start = Rotation.from_rotvec([0.02, -0.03, 1.2])
+    place, twist = np.array([0.3, -0.2, 0.03]), rng.normal(size=6) * 0.02
+
+    def acceleration(move, change):
+        """That of the base after a small motion in its own axes, and a change of its twist."""
+        turn = (start * Rotation.from_rotvec(move[:3])).as_quat()
+        sim.set_state(
+            base_pose=[*(place + start.apply(move[3:])), *turn], base_twist=twist + change
+        )
+        return frs.forward_dynamics(arm, sim.q, sim.v)
+
+    acceleration(np.zeros(6), np.zeros(6))
+    assert sim.contact('box').gap < -1e-3
+    A, h = frs.linearise(arm, sim.q, sim.v, []).A[6:], 1e-6
+    for k, unit in enumerate(np.eye(6) * h):
+        for column, pair in ((k, (unit, 0 * unit)), (6 + k, (0 * unit, unit))):
+            slope = (acceleration(*pair) - acceleration(*(-x for x in pair))) / (2 * h)
+            bound = 1e-5 * abs(A[:, column]).max()
+            np.testing.assert_allclose(A[:, column], slope, rtol=0, atol=bound)
