@@ -4,6 +4,7 @@ from argparse import ArgumentParser, Namespace
 
 import numpy as np
 
+from flex_robot_sim.analysis.deflection import deflection
 from flex_robot_sim.analysis.inverse_kinematics import inverse_kinematics
 from flex_robot_sim.analysis.jacobians import pose
 from flex_robot_sim.analysis.joint_space_inertia import rigid_coordinates
@@ -12,6 +13,9 @@ from flex_robot_sim.cli.terminal import show_progress
 from flex_robot_sim.description.orientation import turned_by
 from flex_robot_sim.model.arguments import checked
 from flex_robot_sim.model.payload import with_payload
+from flex_robot_sim.util.settings import SimulationSettings
+
+MAX_DEFLECTION = SimulationSettings().deflection_limit  # of the length of a link
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -93,10 +97,21 @@ def run(arguments: Namespace) -> int:
         'manipulability': found.manipulability,
         'is_singular': found.is_singular,
         'sag': float(np.linalg.norm(sag)),
+        'bent_too_far': _bent_too_far(arm, found.q),
         'searches': found.searches,
     }
     common.print_result(arguments, summary, _as_text)
     return 0
+
+
+def _bent_too_far(arm, q):
+    """Names of links of one segment whose tip moves by more than the theory allows."""
+    return [
+        link
+        for link, tip in deflection(arm, q).items()
+        if len(arm.segments[link]) == 1
+        and np.linalg.norm(tip[:3]) > MAX_DEFLECTION * arm.beams[arm.segments[link][0]].length
+    ]
 
 
 def _as_text(summary):
@@ -113,6 +128,11 @@ def _as_text(summary):
     yield f'  distance {summary["distance"]:.1e} m, turn {summary["angle"]:.1e} rad'
     if summary['sag']:
         yield f'  sag of the arm {summary["sag"]:.3g} m, which these positions compensate'
+    for name in summary['bent_too_far']:
+        yield (
+            f'  link "{name}" bends by more than {100 * MAX_DEFLECTION:g} % of its length: give '
+            'it more segments, or load it less'
+        )
     yield f'  manipulability {summary["manipulability"]:.3g}'
     if summary['is_singular']:
         yield '  near a singular pose: the link cannot move in some direction'

@@ -22,6 +22,12 @@ def test_the_tool_with_a_payload_is_at_the_place_once_it_sags(capsys):
     assert result['sag'] > 1e-3
 
 
+def test_links_that_bend_beyond_the_theory_are_named(capsys):
+    assert main(['reach', 'two_link', *AT, '--payload', '10']) == 0
+    text = capsys.readouterr().out
+    assert 'link "upper_arm" bends by more than 10 % of its length: give it more' in text
+
+
 def test_a_turn_is_that_of_a_urdf(capsys):
     arm = frs.load('two_link')
     T = frs.pose(arm, frs.equilibrium(arm, [0.3, 0.4, -0.9]).q)
