@@ -36,7 +36,7 @@ class Pressing:
             assert parent in last
             text = text.replace('</robot>', BALL.format(radius=RADIUS, parent=parent) + '</robot>')
         else:  # shapes of one link, without the meshes of others
-            shapes = re.search(
+            shapes = re.findall(
                 f'<link name="{self.link}">.*?</link>', public_robot(path).read_text(), re.DOTALL
             )[0]
             shapes = ''.join(re.findall('<collision>.*?</collision>', shapes, re.DOTALL))
@@ -104,7 +104,7 @@ class Pressing:
 
 def spheres(text, link):
     """Return centres (k, 3) and radii (k,) of the spheres, and ends of capsules, of a link."""
-    part = re.search(f'<link name="{link}">.*?</link>', text, re.DOTALL)[0]
+    part = re.findall(f'<link name="{link}">.*?</link>', text, re.DOTALL)[0]
     centres, radii = [], []
     for shape in re.findall('<collision>.*?</collision>', part, re.DOTALL):
         numbers = {

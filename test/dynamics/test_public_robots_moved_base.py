@@ -36,7 +36,7 @@ def on_six_joints(text):
     """Return the robot on six joints that move its base, whose inertia no joint of it moves."""
     children = re.findall(r'<child\s+link="([^"]*)"', text)
     (root,) = {*re.findall(r'<link\s+name="([^"]*)"', text)}.difference(children)
-    start, parts, parent = re.search('<robot[^>]*>', text)[0], '<link name="water"/>', 'water'
+    start, parts, parent = re.findall('<robot[^>]*>', text)[0], '<link name="water"/>', 'water'
     for k, (axis, kind) in enumerate(DRIVES):
         child = root if k == 5 else f'stage_{k}'
         xyz = ' '.join(str(int(axis == one)) for one in 'xyz')
