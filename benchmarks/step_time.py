@@ -4,8 +4,6 @@ Time of one evaluation and of one step.
 `python -m benchmarks.step_time`
 """
 
-import re
-
 import numpy as np
 
 import flex_robot_sim as frs
@@ -14,7 +12,6 @@ from benchmarks.timing import holding_gains, in_turns, median_ratio
 from flex_robot_sim.dynamics.forward_dynamics import forward_dynamics
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.model.workspace import make_workspace
-from flex_robot_sim.util.share import share_folder
 
 CALLS = 500  # in one measurement
 QUERIES = ('pose', 'twist', 'jacobian', 'mass_matrix')
@@ -63,8 +60,9 @@ def free_over_fixed(rounds):
         '<link name="base"/>',
         f'{anchor}<child link="bus"/></joint><link name="bus"><inertial><mass value="20"/>{bus}',
     )
+    station = frs.robots()['space_station'].read_text()
     ratios = {}
-    for name, text in (('canadarm2', space_station()), ('two links', satellite)):
+    for name, text in (('canadarm2', station), ('two links', satellite)):
         calls, gains = [], None
         for kind in ('fixed', 'floating'):
             simulation = frs.Simulation(
@@ -76,15 +74,6 @@ def free_over_fixed(rounds):
         fixed, free = in_turns(calls, 2 * rounds)
         ratios[name] = min(free) / min(fixed)
     return ratios
-
-
-def space_station():
-    """Return the text of the shipped arm on a free station, without xacro."""
-    folder = share_folder() / 'urdf'
-    arm = (folder / 'canadarm2.urdf').read_text()
-    station = (folder / 'space_station.urdf.xacro').read_text()
-    (parts,) = re.findall('<robot[^>]*>(.*)</robot>', arm, re.DOTALL)
-    return station.replace('<xacro:include filename="canadarm2.urdf"/>', parts)
 
 
 def against_pinocchio(rounds):

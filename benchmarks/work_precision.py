@@ -15,7 +15,8 @@ from statistics import median
 from benchmarks.chopped import chop
 from benchmarks.precision import TOLERANCE, extrapolated, longest_step, tip_error
 from benchmarks.swing import END, SAMPLES, described, servos, swing
-from flex_robot_sim.model.assembly import GRAVITY, build_arm
+from flex_robot_sim.description.gravity import GRAVITY
+from flex_robot_sim.model.assembly import build_arm
 
 PIECES = (3, 4, 5, 6, 8, 10)  # per flexible link
 ITERATIONS = (2, 3, 4)  # of our scheme with Pinocchio

@@ -19,7 +19,6 @@ from scipy.spatial.transform import Rotation
 import flex_robot_sim as frs
 
 ROOT = Path(__file__).resolve().parents[1]
-ROBOT = ROOT / 'urdf' / 'space_station.urdf.xacro'
 TURN, DURATION, STEP, STEPS_PER_SAMPLE = np.pi / 3, 30.0, 5e-3, 20
 START = {'shoulder_pitch': 0.4 * np.pi, 'elbow_pitch': -0.4 * np.pi}
 INERTIA, MASS = np.array([50625.0, 191979.0, 191979.0]), 20000.0  # of the module [kg m2, kg]
@@ -32,7 +31,7 @@ def motion():
 
     The momenta are those of the station about the centre of mass of all, and of all, (k, 3) each.
     """
-    arm = frs.load(ROBOT, gravity=(0.0, 0.0, 0.0))
+    arm = frs.load('space_station')
     sim = frs.Simulation(arm, frs.SimulationSettings(time_step=STEP))
     start = np.array([START.get(joint, 0.0) for joint in arm.joint_names])
     sim.set_state(start)

@@ -5,7 +5,8 @@ import functools
 from arms import Z, beam, flexibility, joint, link, robot
 
 from flex_robot_sim import read_description
-from flex_robot_sim.model.assembly import GRAVITY, build_arm
+from flex_robot_sim.description.gravity import GRAVITY
+from flex_robot_sim.model.assembly import build_arm
 
 WEIGHTLESS = (0.0, 0.0, 0.0)
 EI = 30.0

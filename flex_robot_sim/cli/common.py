@@ -141,9 +141,8 @@ def add_model(parser: ArgumentParser) -> None:
     parser.add_argument(
         '--gravity',
         type=numbers,
-        default=[0.0, 0.0, -9.81],
         metavar='X,Y,Z',
-        help='gravity [m/s2] (default: 0,0,-9.81)',
+        help='gravity [m/s2] (default: that of the robot, 0,0,-9.81 without <gravity>)',
     )
     add_tool(parser)
 

@@ -93,9 +93,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         '--gravity',
         type=common.numbers,
-        default=[0.0, 0.0, -9.81],
         metavar='X,Y,Z',
-        help='gravity [m/s2] (default: 0,0,-9.81)',
+        help='gravity [m/s2] (default: that of the robot, 0,0,-9.81 without <gravity>)',
     )
     common.add_json(parser)
     parser.set_defaults(xacro=[])
@@ -167,7 +166,7 @@ def run(arguments: Namespace) -> int:
         with_known(model.description, calibrated),
         data,
         arguments.coupling,
-        tuple(arguments.gravity),
+        arguments.gravity and tuple(arguments.gravity),
         {**gauges, **parse_filters(arguments.filter, data.channels, period)},
         time_step=arguments.time_step,
     )

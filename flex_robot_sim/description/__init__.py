@@ -21,6 +21,7 @@ from flex_robot_sim.description.document import Document, RecordedFiles, read_fi
 from flex_robot_sim.description.flexibility import add_flexibility
 from flex_robot_sim.description.foreign_loops import warn_of_foreign_loops
 from flex_robot_sim.description.free_base import check_free_base
+from flex_robot_sim.description.gravity import read_gravity
 from flex_robot_sim.description.mimic import (
     check_mimics,
     hold_massless_mimics,
@@ -146,6 +147,7 @@ def with_tool(description: RobotDescription, tool: str) -> RobotDescription:
 
 def _read(document, is_rigid=False):
     name, links, joints, constraints, flexibility = read_robot(document)
+    gravity = read_gravity(document, flexibility)
     if is_rigid:
         flexibility = None
     joints = split_joints(document, flexibility, links, joints)
@@ -174,6 +176,7 @@ def _read(document, is_rigid=False):
         contacts=tuple(contacts),
         world=tuple(world),
         base_motion=base_motion,
+        gravity=gravity,
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from flex_robot_sim.description.base_motion import BaseMotionTable
 from flex_robot_sim.description.constraint import Constraint
 from flex_robot_sim.description.contact import Contact, ContactShape
+from flex_robot_sim.description.gravity import GRAVITY
 from flex_robot_sim.description.links import ElasticBeam, Joint, Link
 from flex_robot_sim.description.tool import ToolChoice, choose_tool
 from flex_robot_sim.util.read_only import make_read_only
@@ -40,6 +41,7 @@ class RobotDescription(Serializable):
     contacts: tuple[Contact, ...] = ()
     world: tuple[ContactShape, ...] = ()  # ground and obstacles
     base_motion: BaseMotionTable | None = None  # None: the base is fixed or free
+    gravity: tuple[float, float, float] = GRAVITY  # unless a program chooses another one
 
     def __post_init__(self) -> None:
         parts = self.links, self.joints, self.constraints, self.contacts, self.world

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
+from flex_robot_sim.description.gravity import GRAVITY
 from flex_robot_sim.description.joint_types import JOINT_TYPES
 from flex_robot_sim.description.robot import RobotDescription
 from flex_robot_sim.description.sensor_summary import sensor_lines
@@ -38,6 +39,7 @@ def summarise(robot: RobotDescription) -> dict[str, Any]:
             for one in robot.constraints
         ],
         'contacts': [summarise_contact(one) for one in robot.contacts],
+        'gravity': list(robot.gravity),
         'base_motion': summarise_base_motion(robot.base_motion),
         'tool': robot.tool._asdict(),
         'warnings': list(robot.warnings),
@@ -60,6 +62,8 @@ def _lines(summary):
     for one in summary['constraints']:
         yield f'  closed loop: {one["name"]}, {one["type"]}, {one["parent"]} to {one["child"]}'
     yield from (contact_text(one) for one in summary['contacts'])
+    if summary['gravity'] != list(GRAVITY):
+        yield f'  gravity: {" ".join(f"{value:g}" for value in summary["gravity"])} m/s2'
     if summary['base_motion']:
         yield base_motion_text(summary['base_motion'])
     yield from _tool_text(summary['tool'])

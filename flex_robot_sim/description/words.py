@@ -87,7 +87,19 @@ FLEXIBILITY = {
                 choices=('moving', 'held'),
             )
         },
-        ('link', 'joint', 'base', 'contact', 'ground', 'obstacle'),
+        ('link', 'joint', 'gravity', 'base', 'contact', 'ground', 'obstacle'),
+    ),
+    'gravity': Element(
+        'gravity that acts on the robot unless a program chooses another one; at most once',
+        {
+            'xyz': Attribute(
+                'vector',
+                'm/s2',
+                REQUIRED,
+                'in the base frame, or in the world if the base is moved; `0 0 0` in orbit. '
+                'Without this element: `0 0 -9.81`',
+            )
+        },
     ),
     'base': Element(
         'prescribes the motion of the base, as of a ship or a vehicle that carries the arm; '

@@ -30,7 +30,7 @@ from flex_robot_sim.identification.imu import imu_channel
 from flex_robot_sim.identification.low_pass import DiscreteFilter, Filter
 from flex_robot_sim.identification.sequences import DataSet, Sequence, noise_of
 from flex_robot_sim.model.arm_model import ArmModel
-from flex_robot_sim.model.assembly import GRAVITY, build_arm
+from flex_robot_sim.model.assembly import build_arm
 
 MAX_STEP_S = 2e-3  # of the simulation, at the start of a fit
 MAX_SERVO_FREQUENCY_HZ = 1.0  # of the soft servo along the measured motion
@@ -50,7 +50,7 @@ class Setup:
     description: RobotDescription
     data: DataSet
     coupling: str = 'shortening'
-    gravity: tuple[float, ...] = tuple(GRAVITY)
+    gravity: tuple[float, ...] | None = None  # None: that of the robot
     filters: Mapping[str, Filter | DiscreteFilter] | None = None  # by channel
     pull: float | None = None  # frequency of the soft servo [Hz]; None: automatic
     time_step: float | None = None  # of the simulation, at most [s]; None: by the log
@@ -69,7 +69,7 @@ class Setup:
             self.description,
             extra_modes,
             self.coupling,
-            tuple(self.gravity),
+            tuple(self.description.gravity if self.gravity is None else self.gravity),
             tuple((values or {}).items()),
             self.segmented,
         )

@@ -17,6 +17,7 @@ from flex_robot_sim.description.attribute_text import (
     number,
     vector_text,
 )
+from flex_robot_sim.description.gravity import GRAVITY
 from flex_robot_sim.description.joint_elements import JointValue, joint_elements
 from flex_robot_sim.description.urdf_elements import (
     add_element,
@@ -27,7 +28,7 @@ from flex_robot_sim.description.urdf_elements import (
 )
 from flex_robot_sim.description.urdf_words import URDF
 from flex_robot_sim.description.words import FLEXIBILITY
-from flex_robot_sim.model.assembly import GRAVITY, build_arm
+from flex_robot_sim.model.assembly import build_arm
 from flex_robot_sim.model.constraint_builder import ZERO, ConstraintBuilder
 from flex_robot_sim.model.contact_builder import ContactBuilder
 from flex_robot_sim.model.joint_part_builder import JointPartBuilder

@@ -30,7 +30,6 @@ from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.read_only import make_read_only
 
 COUPLINGS = ('shortening', 'zero_order')
-GRAVITY = (0.0, 0.0, -9.81)
 BASE_RATES = 'wx', 'wy', 'wz', 'vx', 'vy', 'vz'  # names of the coordinates of a free base
 
 
@@ -38,7 +37,7 @@ def load(
     source: str | Path | RobotDescription,
     *,
     coupling: str = 'shortening',
-    gravity: ArrayLike = GRAVITY,
+    gravity: ArrayLike | None = None,
     xacro_arguments: Mapping[str, str] | None = None,
     tool: str = '',
 ) -> ArmModel:
@@ -48,7 +47,8 @@ def load(
     :param source: path of a URDF or xacro file, its text, the name of a shipped robot, or a
         RobotDescription.
     :param coupling: 'shortening' of bending beams, or 'zero_order' to omit it.
-    :param gravity: in the base frame, (3,) [m/s2].
+    :param gravity: in the base frame, (3,) [m/s2]; None: that of the robot, which is
+        (0, 0, -9.81) without `<gravity>`.
     :param xacro_arguments: {name: value} for a xacro file.
     :param tool: tool link; '': found by name and position, as `flexsim check` shows.
 
@@ -65,7 +65,7 @@ def load(
 
 
 def build_arm(
-    description: RobotDescription, coupling: str = 'shortening', gravity: ArrayLike = GRAVITY
+    description: RobotDescription, coupling: str = 'shortening', gravity: ArrayLike | None = None
 ) -> ArmModel:
     """Return the ArmModel of a RobotDescription; the other arguments are those of `load`."""
     total = sum(
@@ -80,7 +80,7 @@ def build_arm(
         )
     if not is_known(coupling, COUPLINGS):
         raise SettingError(f'coupling = {coupling!r} must be one of: {", ".join(COUPLINGS)}')
-    gravity = array_or_nan(gravity)
+    gravity = array_or_nan(description.gravity if gravity is None else gravity)
     if gravity.shape != (3,) or not np.isfinite(gravity).all():
         raise SettingError('gravity must be three finite numbers [m/s2]')
     return _assembled(description, coupling, gravity)

@@ -134,7 +134,7 @@ class BridgeNode(Node):
         # a file named by a caller is read as plain URDF, because xacro can execute code
         arm = self._bridge.arm
         if name:
-            arm = build_arm(read_urdf(name), robot.coupling, robot.gravity)
+            arm = build_arm(read_urdf(name), robot.coupling, robot.gravity or None)
         self._outputs.change_twin(arm)
         self.get_logger().info(f'the twin uses the parameters of {name or "the robot"}')
 

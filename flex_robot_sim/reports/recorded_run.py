@@ -11,7 +11,7 @@ import numpy as np
 
 from flex_robot_sim.description import read_recorded_text
 from flex_robot_sim.model.arm_model import ArmModel
-from flex_robot_sim.model.assembly import GRAVITY, build_arm
+from flex_robot_sim.model.assembly import build_arm
 from flex_robot_sim.model.payload import with_payload
 from flex_robot_sim.recording.mcap_file import ENCODING, SCHEMA, RecordedTopic, RecordingReader
 from flex_robot_sim.recording.simulated import REDUCED_FILES
@@ -411,7 +411,7 @@ def _arm(run, description, hashes):
         gravity = (
             [float(word) for word in run.metadata['gravity'].split()]
             if 'gravity' in run.metadata
-            else settings.get('gravity') or GRAVITY
+            else settings.get('gravity') or None
         )
         robot, notes = read_recorded_text(description, hashes=hashes)
         run.notes += notes

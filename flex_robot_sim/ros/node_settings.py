@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from flex_robot_sim.model.assembly import COUPLINGS, GRAVITY
+from flex_robot_sim.model.assembly import COUPLINGS
 from flex_robot_sim.util.settings import Settings, setting
 
 
@@ -21,7 +21,12 @@ class RobotSettings(Settings):
         'elastic terms of the dynamics: with or without shortening by bending',
         choices=COUPLINGS,
     )
-    gravity: tuple = setting(GRAVITY, 'gravity in the base frame', 'm/s2')
+    gravity: tuple = setting(
+        (),
+        'gravity in the base frame; empty: that of the robot, 0 0 -9.81 without <gravity>',
+        'm/s2',
+        of=float,
+    )
     tool: str = setting('', 'tool link; empty: the link that flexsim check prints')
 
 

@@ -52,7 +52,7 @@ def when_arm_is_known(
             load(
                 settings.robot,
                 coupling=settings.coupling,
-                gravity=settings.gravity,
+                gravity=settings.gravity or None,
                 xacro_arguments=xacro_arguments(settings.xacro_arguments),
                 tool=settings.tool,
             )
@@ -100,7 +100,7 @@ def _built(text, settings, on_rigid_link):
         robot, lines = read_recorded_text(text, settings.tool)
         for line in lines:
             on_rigid_link(line)
-    return build_arm(robot, settings.coupling, settings.gravity)
+    return build_arm(robot, settings.coupling, settings.gravity or None)
 
 
 def offer_description(node: Node, settings: RobotSettings, arm: ArmModel) -> None:

@@ -20,7 +20,6 @@ from numpy.typing import ArrayLike
 from flex_robot_sim.description import read_description
 from flex_robot_sim.description.robot import RobotDescription
 from flex_robot_sim.model.arguments import array_or_nan, expect_kind, whole
-from flex_robot_sim.model.assembly import GRAVITY
 from flex_robot_sim.sweeps.case import Run, RunResult
 from flex_robot_sim.sweeps.journal import Journal
 from flex_robot_sim.sweeps.manoeuvre import Manoeuvre
@@ -51,7 +50,7 @@ def sweep(
     progress: Progress | None = None,
     watch: Callable[[], object] | None = None,
     coupling: str = 'shortening',
-    gravity: ArrayLike = GRAVITY,
+    gravity: ArrayLike | None = None,
 ) -> dict[str, np.ndarray]:
     """
     Run many simulations; return their table, by column, with a row for each run in order.
@@ -87,7 +86,7 @@ def sweep(
         count,
         seed,
         coupling,
-        tuple(array_or_nan(gravity).ravel()),
+        None if gravity is None else tuple(array_or_nan(gravity).ravel()),
     )
     if plan.note:
         warnings.warn(plan.note, RuntimeWarning, stacklevel=2)

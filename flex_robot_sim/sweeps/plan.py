@@ -84,10 +84,11 @@ def make_plan(
     count: int | None,
     seed: int,
     coupling: str,
-    gravity: Sequence[float],
+    gravity: Sequence[float] | None,
 ) -> SweepPlan:
     """Return the SweepPlan of a sweep; errors in any run are raised before the first run."""
     _refuse_wrong_kinds(vary, scale, run)
+    gravity = description.gravity if gravity is None else gravity
     arm = build_arm(description, coupling, gravity)
     words = words_of(arm.description.actuated_joint_names) if isinstance(run, Manoeuvre) else []
     known = parameters_of(description)

@@ -101,6 +101,7 @@ def test_all_shipped_robots_are_listed_here():
         'four_bar',
         'tapered_boom',
         'ship_boom',  # in test_moved_base.py
+        'space_station',  # in test_space_station.py
         'telescopic_boom',
     }
 

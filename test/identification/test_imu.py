@@ -11,6 +11,7 @@ import flex_robot_sim as frs
 from flex_robot_sim.analysis.jacobians import pose
 from flex_robot_sim.analysis.statics import equilibrium
 from flex_robot_sim.cli import main
+from flex_robot_sim.description.gravity import GRAVITY
 from flex_robot_sim.description.robot_parameters import with_parameters
 from flex_robot_sim.identification.identify import identify
 from flex_robot_sim.identification.imu import (
@@ -23,7 +24,7 @@ from flex_robot_sim.identification.log_file import Column, Log, read_log
 from flex_robot_sim.identification.log_simulation import SimulatedMotion, channels_of
 from flex_robot_sim.identification.prediction import Setup, initial_shapes
 from flex_robot_sim.identification.sequences import make_data_set
-from flex_robot_sim.model.assembly import GRAVITY, build_arm
+from flex_robot_sim.model.assembly import build_arm
 from flex_robot_sim.recording.mcap_file import RecordingWriter
 from flex_robot_sim.recording.messages import JOINT_STATE, TEXTS, joint_state
 from flex_robot_sim.ros.cdr import encode

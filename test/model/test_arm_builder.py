@@ -500,6 +500,7 @@ def test_calls_reach_all_words_of_flexibility(tmp_path):
         written.setdefault(element.tag, set()).update(element.attrib)
     known = {tag: set(row.attributes) for tag, row in FLEXIBILITY.items()}
     assert known.pop('base') == {'motion'}  # from code: Simulation.move_base
+    assert known.pop('gravity') == {'xyz'}  # from code: build(gravity=...)
     for tag in ('geometry', 'origin', 'box'):  # of the obstacle, as in URDF
         del written[tag]
     # mimic joints move

@@ -14,7 +14,8 @@ from project_files import ROOT
 from public_robots import INSTALL, ROBOTS
 
 from flex_robot_sim import read_description
-from flex_robot_sim.model.assembly import GRAVITY, build_arm
+from flex_robot_sim.description.gravity import GRAVITY
+from flex_robot_sim.model.assembly import build_arm
 from flex_robot_sim.start import run_module
 
 pytestmark = pytest.mark.slow

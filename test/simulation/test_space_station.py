@@ -7,16 +7,24 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import flex_robot_sim as frs
-from flex_robot_sim.util.share import share_folder
 
-ROBOT = share_folder() / 'urdf' / 'space_station.urdf.xacro'
 WEIGHTLESS = (0.0, 0.0, 0.0)
 START = [0.4 * np.pi, -0.4 * np.pi, 0.0, 0.0, 0.0]
 
 
 @pytest.fixture(scope='module')
 def arm():
-    return frs.load(ROBOT, gravity=WEIGHTLESS)
+    return frs.load('space_station')
+
+
+def test_the_arm_on_the_station_is_canadarm2_without_gravity(arm):
+    arm_text, text = (frs.robots()[name].read_text() for name in ('canadarm2', 'space_station'))
+    (parts,) = re.findall('<robot[^>]*>(.*)</robot>', arm_text, re.DOTALL)
+    head, tail = parts.split('<flexibility>')
+    assert f'{head}<flexibility>\n    <gravity xyz="0 0 0"/>{tail}' in text
+    sim = frs.Simulation(arm)
+    sim.step(100)
+    assert not sim.base_twist.any() and not sim.reports
 
 
 def test_the_arm_vibrates_faster_on_the_free_station(arm):

@@ -19,7 +19,7 @@ import numpy as np
 
 from flex_robot_sim.description import read_description, read_text
 from flex_robot_sim.model.arm_model import ArmModel
-from flex_robot_sim.model.assembly import GRAVITY, build_arm
+from flex_robot_sim.model.assembly import build_arm
 from flex_robot_sim.model.described_text import described_text
 from flex_robot_sim.rig.bridge.batches import Batches
 from flex_robot_sim.rig.bridge.experiment_recording import (
@@ -178,7 +178,7 @@ def read_experiment(
         arm = build_arm(
             read_description(robot) if robot else read_text(about['robot']),
             about.get('coupling', 'shortening'),
-            about.get('gravity', GRAVITY),
+            about.get('gravity'),
         )
         return Experiment(
             arm,
