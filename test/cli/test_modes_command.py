@@ -121,3 +121,26 @@ def test_a_robot_without_motion_is_one_line(tmp_path, capsys):
         assert main(['modes', str(path), '--joints', joints]) == 2
         printed = capsys.readouterr().err
         assert printed.endswith('flexsim modes: nothing of this robot moves: it has no modes.\n')
+
+
+def test_the_pose_is_that_in_which_passive_joints_hang(tmp_path, capsys):
+    path = tmp_path / 'puck.urdf'
+    path.write_text(
+        robot(
+            link(),
+            link('puck', 2.0, '0 0 0', (0.1, 0.1, 0.1)),
+            joint(),
+            joint('slide', 'planar', 'arm', 'puck', '<axis xyz="1 0 0"/>'),
+            flexibility(
+                *(
+                    f'<joint name="slide_{axis}" spring_stiffness="50"/>'
+                    for axis in ('x', 'y', 'theta')
+                )
+            ),
+        )
+    )
+    assert main(['modes', str(path), '--json']) == 0
+    summary = json.loads(capsys.readouterr().out)
+    # with the normal x, the axes of the plane are y and z
+    assert summary['pose'] == pytest.approx([0.0, 0.0, -2.0 * 9.81 / 50.0, 0.0], abs=1e-12)
+    assert summary['notes'] == []

@@ -1,4 +1,4 @@
-"""Mimic, universal and spherical joints from code: those of the URDF of the same arm."""
+"""Mimic joints, and joints with several coordinates, from code: those of the URDF of the arm."""
 
 import numpy as np
 import pytest
@@ -93,3 +93,58 @@ def test_a_mimic_joint_has_one_leader_and_no_gear():
     assert 'mimics "hinge", so it has no motor and no gear' in refusal(
         SettingError, builder.add_gear, 'grip', rotor_inertia=1e-4
     )
+
+
+def sliding(**slide):
+    """Return a builder of an arm with a puck on a planar joint."""
+    builder = frs.ArmBuilder('robot')
+    for name in ('arm', 'puck'):
+        builder.add_rigid(name, mass=2.0, centre=(0.5, 0, 0), inertia=INERTIA)
+    builder.add_joint('hinge', parent='base', child='arm', axis='z', type='continuous')
+    return builder.add_joint('slide', parent='arm', child='puck', type='planar', **slide)
+
+
+def test_a_planar_joint_has_three_values_of_limits_friction_and_spring():
+    builder = sliding(
+        axis=(0.6, 0, 0.8),
+        lower=(-0.1, None, -3),
+        upper=(0.2, None, 3),
+        viscous_friction=(2, 3, 0.1),
+        spring_stiffness=np.array([80.0, 50.0, 3.0]),
+    )
+    by_hand = robot(
+        link('arm', inertia=INERTIA),
+        link('puck', inertia=INERTIA),
+        joint(),
+        joint('slide', 'planar', 'arm', 'puck', '<axis xyz="0.6 0 0.8"/>'),
+        flexibility(
+            '<joint name="slide_x" lower="-0.1" upper="0.2" viscous_friction="2" '
+            'spring_stiffness="80"/>'
+            '<joint name="slide_y" viscous_friction="3" spring_stiffness="50"/>'
+            '<joint name="slide_theta" lower="-3" upper="3" viscous_friction="0.1" '
+            'spring_stiffness="3"/>'
+        ),
+    )
+    q, v = np.array([0.4, 0.1, -0.3, 0.5]), np.array([1.0, 2.0, -1.0, 0.5])
+    expected = frs.forward_dynamics(frs.load(by_hand), q, v)
+    attached = frs.ArmBuilder('row').attach(builder, parent='base', prefix='a_')
+    for arm in (builder.build(), attached.build()):
+        assert arm.arrays.upper[1:].tolist() == [0.2, np.inf, 3.0]
+        assert frs.forward_dynamics(arm, q, v) == pytest.approx(expected, rel=1e-12)
+
+
+COORDINATES = '"slide_x", "slide_y" [m] and "slide_theta" [rad]'
+MISTAKES_IN_A_PLANE = {
+    ('effort', (1, 1, 1)): 'joint "slide" is planar, so it has no effort: leave it out',
+    ('lower', 1.0): f'lower of joint "slide" must be three values, of {COORDINATES}; None: no '
+    'value',
+    ('lower', (2, None, None)): 'the range of joint "slide_x" is not complete. Give lower and '
+    'upper [m], lower below upper',
+}
+
+
+@pytest.mark.parametrize('mistake', MISTAKES_IN_A_PLANE)
+def test_a_mistake_in_a_planar_joint_is_one_line(mistake):
+    argument, value = mistake
+    line = refusal(SettingError, sliding, **{argument: value})
+    assert line.rstrip('.') == MISTAKES_IN_A_PLANE[mistake]
