@@ -31,7 +31,7 @@ def test_a_loop_keeps_momentum_and_energy(kind, options):
     assert sim.hard_steps == (0, 0)
 
 
-def test_a_rigid_loop_accelerates_as_in_pinocchio():
+def test_a_rigid_loop_has_accelerations_and_forces_of_pinocchio():
     pin = pytest.importorskip('pinocchio')
     options = {'kinds': ('rigid',), 'gears': False, 'links': 8}
     sim = moving(freed(closed_robot(1, 'spherical', **options)), gravity=GRAVITY)
@@ -52,6 +52,11 @@ def test_a_rigid_loop_accelerates_as_in_pinocchio():
     expected = pin.constraintDynamics(model, loops.data, theirs, v[index], np.zeros(arm.nv), *rows)
     found = frs.forward_dynamics(arm, q, v, np.zeros(len(arm.joint_names)))[index]
     assert found == pytest.approx(expected, abs=1e-8 * abs(expected).max())
+    # the force of this state, without the impulses by which a step closes the loop
+    (name,) = arm.closed_loops
+    force = np.linalg.norm(sim.constraint_force(name)[3:])
+    theirs = np.linalg.norm(loops.constraint_data[0].contact_force.linear)
+    assert force == pytest.approx(theirs, rel=1e-9)
 
 
 def test_a_base_that_is_tied_to_the_world_is_a_fixed_one():
