@@ -9,10 +9,12 @@ import pytest
 import yaml
 
 from flex_robot_sim import Simulation, load, read_description
+from flex_robot_sim.display.base_frames import is_base_shown
 from flex_robot_sim.display.description import display_description, undeformed_tip
 from flex_robot_sim.display.extent import reach
 from flex_robot_sim.display.places import places
 from flex_robot_sim.display.rviz_layout import fitted_layout, round_length
+from flex_robot_sim.system.processes import simulation_system
 from flex_robot_sim.util.share import share_folder, shipped_robots
 
 # of rviz_default_plugins and rviz_common, from Humble on
@@ -63,7 +65,9 @@ def test_a_display_is_on_or_off_as_a_whole(manager):
 
 @pytest.mark.parametrize('name', shipped_robots())
 def test_fixed_frame_is_the_base_of_the_shipped_robots(name, manager):
-    assert manager['Global Options']['Fixed Frame'] == read_description(name).links[0].name
+    description = read_description(name)
+    if description.free_joint is None:  # a fitted layout has the frame of a free base
+        assert manager['Global Options']['Fixed Frame'] == description.links[0].name
 
 
 @pytest.mark.parametrize('name', ['two_link', 'canadarm2'])
@@ -105,7 +109,7 @@ def test_fitted_settings_differ_from_the_shipped_ones_in_sizes_and_frames_only(f
             yield path.rpartition('/')[2]
 
     arm, tree = fitted
-    is_moved = arm.description.base_motion is not None
+    is_moved = is_base_shown(arm.description)
     assert set(compare(settings(), tree)) <= {
         *(['Fixed Frame'] * is_moved),
         'Cell Size',
@@ -121,9 +125,13 @@ def test_fitted_settings_differ_from_the_shipped_ones_in_sizes_and_frames_only(f
     }
 
 
-def test_the_fixed_frame_of_a_ship_is_the_world():
-    tree = yaml.safe_load(fitted_layout(settings(), load('ship_boom')))
-    assert tree['Visualization Manager']['Global Options']['Fixed Frame'] == 'world'
+@pytest.mark.parametrize(('name', 'frame'), [('ship_boom', 'world'), ('space_station', 'orbit')])
+def test_the_fixed_frame_of_a_ship_or_a_station_does_not_move(name, frame):
+    tree = yaml.safe_load(fitted_layout(settings(), load(name)))
+    assert tree['Visualization Manager']['Global Options']['Fixed Frame'] == frame
+    programs = simulation_system(name, rviz=True)
+    (rviz,) = (one for one in programs if one.executable == 'rviz2')
+    assert rviz.arguments[-2:] == ('-f', frame)  # the option replaces that of the layout
 
 
 def test_camera_sees_the_whole_arm_and_the_arm_fills_a_good_part_of_the_picture(fitted):

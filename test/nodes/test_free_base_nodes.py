@@ -86,6 +86,13 @@ def test_tf_has_the_pose_of_a_satellite(start, observer, tf2_msgs, tmp_path):
     assert np.linalg.norm(p1 - p0) == pytest.approx(speed * seconds, rel=0.05, abs=1e-7)
 
 
+def test_nodes_have_the_gravity_of_the_robot(start, observer):
+    start('dynamics', robot='space_station', publish_clock='true')
+    message = observer.hear(Odometry, 'base_odometry', lambda message: stamp(message.header) > 0.5)
+    assert (message.header.frame_id, message.child_frame_id) == ('orbit', 'station')
+    assert not pose_of(message.pose.pose)[:6].any()  # it does not fall
+
+
 def capsize(time):
     """Motion whose pitch passes 90 degrees, so that yaw and roll of its pose jump."""
     return 0.1 * np.sin(time), 0.0, 0.2, 0.1 * np.sin(0.8 * time), 1.2 * time, 0.3
