@@ -18,8 +18,8 @@ MISTAKES = {
     '5: unknown element <dampng>. Did you mean "damping"?': in_beam(
         f'{SECTION}<dampng ratio="0.1"/>'
     ),
-    '5: unknown element <gravity>. Known here: link, joint, base, contact, ground, '
-    'obstacle.': flexible_arm('<gravity/>'),
+    '5: unknown element <wind>. Known here: link, joint, gravity, base, contact, ground, '
+    'obstacle.': flexible_arm('<wind/>'),
     '5: unknown attribute "Eiz" of <section>. Did you mean "EIz"?': in_beam(
         '<section EIy="1" Eiz="1" GJ="1"/>'
     ),

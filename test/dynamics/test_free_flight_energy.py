@@ -9,7 +9,6 @@ from random_arms import random_robot
 from scipy.spatial.transform import Rotation
 
 import flex_robot_sim as frs
-from flex_robot_sim.util.share import share_folder
 
 WEIGHTLESS = (0.0, 0.0, 0.0)
 INERTIA = np.diag([0.3, 0.4, 0.5])
@@ -75,7 +74,7 @@ def test_energy_never_rises_where_links_whip_and_steps_are_too_long():
 
 
 def test_energy_of_the_space_station_never_rises_in_violent_motion():
-    arm = frs.load(share_folder() / 'urdf' / 'space_station.urdf.xacro', gravity=WEIGHTLESS)
+    arm = frs.load('space_station')
     rise, change = largest_rise(violent(arm, 1.0, 1e-2), 200)
     assert rise < 1e-12 and change < 1e-12
 
