@@ -15,7 +15,7 @@ DEPTH = 1e-3  # of the unloaded tool below the floor                            
 SETTLE_S = 5.0
 CALLS = 20  # in one measurement: short ones, because another program interrupts long ones
 BALL, ENDS = frs.Sphere(0.02), frs.Capsule(0.02, 0.1)
-# shape of the tool, and how many contacts have its points; None: far from the floor
+# shape of the tool, and how many times the tool has it; None: far from the floor
 CASES = {
     'no contact words': (BALL, 0),
     'far from the floor': (BALL, None),
@@ -24,7 +24,7 @@ CASES = {
 }
 
 
-def pressing_arm(shape, contacts, height):
+def pressing_arm(shape, count, height):
     """Return an arm of two tubes above a floor; a shape across the arm touches it."""
     material = frs.Material(E=7e10, G=2.6e10, density=2700)
     upper, fore = frs.Tube(0.03, 0.0015), frs.Tube(0.02, 0.001)
@@ -37,17 +37,17 @@ def pressing_arm(shape, contacts, height):
         .add_joint('elbow', parent='upper', child='fore', axis='y')
         .attach('tool', parent='fore')
     )
-    if contacts:
+    if count:
         builder.add_ground(height=height, friction=0.3)
-    for k in range(contacts):
-        across = {'shape': shape, 'rpy': (np.pi / 2, 0.0, 0.0)} if k == 0 else {}
-        builder.add_contact(f'contact_{k}', link='tool', **across)
+        for _ in range(count):
+            builder.add_collision('tool', shape=shape, rpy=(np.pi / 2, 0.0, 0.0))
+        builder.add_contact('tool', link='tool')
     return builder.build()
 
 
-def held(shape, contacts, height):
+def held(shape, count, height):
     """Return a simulation of the arm, at rest under its servo."""
-    sim = frs.Simulation(pressing_arm(shape, contacts, height))
+    sim = frs.Simulation(pressing_arm(shape, count, height))
     sim.set_state(START)
     sim.hold(START, **SERVO)
     sim.advance_to(SETTLE_S)
@@ -57,11 +57,8 @@ def held(shape, contacts, height):
 def measure(quick=False):
     """Return all figures of this part."""
     far = held(BALL, 1, -1.0)
-    floor = far.contact('contact_0').point[2] + DEPTH
-    sims = [
-        far if contacts is None else held(shape, contacts, floor)
-        for shape, contacts in CASES.values()
-    ]
+    floor = far.contact('tool').point[2] + DEPTH
+    sims = [far if count is None else held(shape, count, floor) for shape, count in CASES.values()]
     rows = in_turns([lambda sim=sim: sim.step(CALLS) for sim in sims], 100 if quick else 1000)
     steps = [min(row) / CALLS * 1e6 for row in rows]
     return {

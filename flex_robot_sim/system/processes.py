@@ -47,7 +47,7 @@ LOG_LEVELS = ('debug', 'info', 'warn', 'error', 'fatal')
 TOPIC = topics.ROBOT_DESCRIPTION.name
 """As `robot`: whatever arrives on this topic. ros2 launch takes no empty arguments."""
 
-TF_OF_THE_NAMESPACE = (('/tf', 'tf'), ('/tf_static', 'tf_static'))
+TF_OF_THE_NAMESPACE = tuple((f'/{name}', name) for name in (topics.TF.name, 'tf_static'))
 """As in Nav2: two robots in two namespaces have frames of the same names."""
 
 
