@@ -45,7 +45,7 @@ class Held(NamedTuple):
 def held(name, watched=WATCHED):
     """Return the Held of a shipped robot with the parameters of the launch file."""
     program = SimulationArguments(robot=name, use_rviz=False).programs()[0]
-    arm = frs.load(name, gravity=program.parameters.get('gravity', (0.0, 0.0, -9.81)))
+    arm = frs.load(name, gravity=program.parameters.get('gravity'))
     in_drives = program.executable == BOTH
     simulation = frs.Simulation(arm)
     controller = JointController(

@@ -446,6 +446,11 @@ def midpoint_step(arm, loads, settings, state, step, watch, work):
                 begin_at_base_body(arm, q, work)
                 if turned != 0.0:
                     turn_base_pose(work)
+                    if arm.contact_kind.size > 0:  # the turn may press a point
+                        set_energies(arm, q, qd, work, work.energy)
+                        energy = work.energy[0] + work.energy[1] + work.energy[2]
+                        excess += energy - work.step[1]
+                        work.step[1], work.step[2] = energy, max(excess, 0.0)
                 if not (is_tied or is_prescribed or is_moved):
                     take_remaining_excess(arm, excess, q, qd, work)
             if has_memory:
