@@ -32,6 +32,7 @@ from flex_robot_sim.cli.simulate_move import (
     residual,
 )
 from flex_robot_sim.cli.simulation_table import (
+    contact_forces,
     largest_deflections,
     motor_positions,
     simulate_rows,
@@ -428,6 +429,9 @@ def _summary(simulation, wall_time, largest):
         'velocity': dict(zip(names, simulation.velocity.tolist())),
         'energy': {key: float(value) for key, value in energy._asdict().items()},
         'largest_deflection': largest,
+        'contact_force': {
+            name: force.tolist() for name, force in contact_forces(simulation).items()
+        },
         'wall_time': wall_time,
         'times_real_time': simulation.time / wall_time,
         'reports': list(simulation.reports),
@@ -451,6 +455,8 @@ def _as_text(summary):
         yield f'  {summary["gains"]}'
     for link, size in summary['largest_deflection'].items():
         yield f'  {link}: tip moved by up to {size * 1e3:.4g} mm'
+    for name, force in summary['contact_force'].items():
+        yield f'  contact {name}: force {" ".join(f"{value:.4g}" for value in force)} N'
     yield from lines_of_residual(summary)
     notes = [*filter(None, [summary.get('steady_state_error')]), *summary['reports']]
     yield from (f'  note: {line}' for line in notes)

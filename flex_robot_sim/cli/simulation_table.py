@@ -82,8 +82,14 @@ def _row(simulation):
             simulation.applied_effort,
             *tips,
             *base,
+            *contact_forces(simulation).values(),
         ]
     )
+
+
+def contact_forces(simulation: Simulation) -> dict[str, np.ndarray]:
+    """Return {contact: force (3,) on its link [N]} of the last step."""
+    return {name: simulation.contact(name).force for name in simulation.arm.contacts}
 
 
 def _has_moving_base(arm):
@@ -129,6 +135,7 @@ def write_csv(path: str, arm: ArmModel, rows: Rows, sensors: SensorReadings | No
     ]
     if _has_moving_base(arm):
         header += [f'base/{part}' for part in ('x', 'y', 'z', 'qx', 'qy', 'qz', 'qw')]
+    header += [f'contact/{name}/{axis}' for name in arm.contacts for axis in 'xyz']
     if sensors:
         header += sensors.header()
         rows = _with_readings(rows, 3 * len(joints), sensors)

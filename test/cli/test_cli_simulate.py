@@ -11,6 +11,7 @@ from math import pi, sqrt
 import numpy as np
 import pytest
 from arms import joint, link, robot
+from contact_arms import slider
 from controlled import seven_joints
 from moving_arms import clamped_text, swinging_text
 from project_files import ROOT
@@ -119,6 +120,16 @@ def test_the_table_has_the_pose_of_a_free_base(capsys, tmp_path):
     assert last['base/z'] == pytest.approx(-1.0, rel=1e-6)
     assert 2 * np.arcsin(last['base/qz']) == pytest.approx(-0.15 / 0.5, rel=1e-6)
     assert last['position/spin'] == pytest.approx(0.15 / 0.5 + 0.15 / 0.1, rel=1e-6)
+
+
+def test_the_table_and_the_summary_have_contact_forces(capsys, tmp_path):
+    (tmp_path / 'ball.urdf').write_text(slider('stiffness="1e4" damping="500"', joints='z'))
+    path, words = tmp_path / 'ball.csv', shlex.split('--start 0.1 --seconds 1 --output')
+    summary = figures(capsys, 'simulate', str(tmp_path / 'ball.urdf'), *words, str(path))
+    force = rows_of(path)['contact/tool/z']
+    assert [summary['contact_force']['tool'][2], force[-1]] == pytest.approx([2 * 9.81] * 2)
+    assert main(['simulate', str(tmp_path / 'ball.urdf'), *words[:-1]]) == 0
+    assert '  contact tool: force 0 0 19.62 N\n' in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

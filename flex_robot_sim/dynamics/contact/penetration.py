@@ -41,9 +41,8 @@ def penetration_line(arm: ArmModel, watch: Any, time_of: Callable[[int], float])
     """Return the line to report for the point in watch.pierced."""
     step, point = watch.pierced
     name = next(name for name, rows in arm.contacts.items() if rows.start <= point < rows.stop)
-    contact = next(one for one in arm.description.contacts if one.name == name)
     number = int(point) - arm.contacts[name].start
-    surface = contact.pairs()[number][2].name
+    surface = arm.description.contact(name).pairs()[number][2].name
     return (
         f'contact "{name}" is more than {watch.depth[point]:.3g} m inside "{surface}" at '
         f'{time_of(step):.4g} s: it may come out on the other side. Begin outside, or give the '
