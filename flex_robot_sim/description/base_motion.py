@@ -13,7 +13,7 @@ from flex_robot_sim.description.document import Document, XmlElement
 from flex_robot_sim.description.links import Joint
 from flex_robot_sim.description.named_file import find_named_file
 from flex_robot_sim.description.orientation import turned_by
-from flex_robot_sim.description.values import only, read_attributes, read_children
+from flex_robot_sim.description.values import lone_child, read_attributes
 from flex_robot_sim.description.words import FLEXIBILITY
 from flex_robot_sim.spatial.turns import quaternions
 from flex_robot_sim.util.exceptions import DescriptionError
@@ -56,13 +56,9 @@ def read_base_motion(
     document: Document, flexibility: XmlElement | None, joints: Sequence[Joint]
 ) -> BaseMotionTable | None:
     """Return the motion that <base> of a <flexibility> element names, if any."""
-    if flexibility is None:
-        return None
-    children = read_children(document, flexibility, FLEXIBILITY['flexibility'].children)
-    element = only(document, children, 'base')
+    element = lone_child(document, flexibility, FLEXIBILITY['flexibility'].children, 'base')
     if element is None:
         return None
-    read_children(document, element, ())
     name = str(read_attributes(document, element, FLEXIBILITY['base'])['motion'])
     free = next((joint for joint in joints if joint.is_base), None)
     if free is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from flex_robot_sim.description.document import Document, XmlElement
-from flex_robot_sim.description.values import only, read_attributes, read_children
+from flex_robot_sim.description.values import lone_child, read_attributes
 from flex_robot_sim.description.words import FLEXIBILITY
 
 GRAVITY = (0.0, 0.0, -9.81)  # of a robot without <gravity>                            [m/s2]
@@ -11,12 +11,9 @@ GRAVITY = (0.0, 0.0, -9.81)  # of a robot without <gravity>                     
 
 def read_gravity(document: Document, flexibility: XmlElement | None) -> tuple[float, float, float]:
     """Return the gravity of a <flexibility> element, in the base frame [m/s2]."""
-    if flexibility is None:
-        return GRAVITY
-    children = read_children(document, flexibility, FLEXIBILITY['flexibility'].children)
-    element = only(document, children, 'gravity')
+    known = FLEXIBILITY['flexibility'].children
+    element = lone_child(document, flexibility, known, 'gravity')
     if element is None:
         return GRAVITY
-    read_children(document, element, ())
     x, y, z = read_attributes(document, element, FLEXIBILITY['gravity'])['xyz']
     return float(x), float(y), float(z)

@@ -99,6 +99,18 @@ def only(
     return children[tag][0] if children[tag] else None
 
 
+def lone_child(
+    document: Document, parent: XmlElement | None, known: Collection[str], tag: str
+) -> XmlElement | None:
+    """Return the child with a tag, which has no children; None without it, or without parent."""
+    if parent is None:
+        return None
+    element = only(document, read_children(document, parent, known), tag)
+    if element is not None:
+        read_children(document, element, ())
+    return element
+
+
 def unknown_name(
     document: Document, line: int | None, problem: str, name: str, known: Iterable[str]
 ) -> DescriptionError:
