@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from arms import flexibility, joint, link, robot
 from compare import arm_of, assert_same, forward, inverse
+from moved_bases import Roll, on_a_joint
 from planar_arms import InPinocchio, planar_at, random_tree
 from public_robots import public_robot
 from random_arms import random_state
@@ -188,3 +189,37 @@ def test_energy_stays_without_friction_and_never_rises_with_it(elements):
             assert abs(simulation.position[1]) < 0.11 and abs(simulation.position[2]) < 0.21
     if not elements:
         assert now == pytest.approx(start, abs=1e-9)
+
+
+def test_a_planar_joint_on_a_moved_base_equals_one_on_a_prescribed_joint():
+    motion, text = Roll((0.6, 0.0, 0.8)), random_tree(3)
+    moved, driven = (
+        frs.Simulation(arm_of(one), frs.SimulationSettings(iterations=12))
+        for one in (text, on_a_joint(text, motion.axis))
+    )
+    moved.move_base(motion.base)
+    driven.prescribe('roll', motion.drive)
+    for sim in (moved, driven):
+        sim.step(100)
+    index = [driven.arm.coordinate_names.index(name) for name in moved.arm.coordinate_names]
+    assert abs(moved.q).max() > 1e-2
+    np.testing.assert_allclose(moved.q, driven.q[index], rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize('seed', range(3))
+def test_a_batch_starts_with_the_accelerations_of_pinocchio(seed):
+    pin, h = pytest.importorskip('pinocchio'), 1e-6
+    text, rng = random_tree(seed), np.random.default_rng(seed)
+    arm = arm_of(text)
+    q, v = rng.normal(size=(2, 2, arm.size))
+    batch = frs.Batch(arm, 2, frs.SimulationSettings(time_step=h))
+    batch.set_state(q, v)
+    batch.step()
+    for k in range(2):
+        other = InPinocchio(pin, arm, text, q[k], v[k])
+        force = pin.nonLinearEffects(other.model, other.data, other.q, other.v)
+        M = pin.crba(other.model, other.data, other.q)
+        M = np.triu(M) + np.triu(M, 1).T
+        S, a = other.S, (batch.v[k] - v[k]) / h
+        residual = S.T @ (M @ (S @ a + other.bias) + force)
+        assert abs(residual).max() < 1e-3 * abs(S.T @ force).max()

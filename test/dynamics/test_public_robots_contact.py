@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pytest
 from public_robots import plain_robot, public_robot
+from rigid_robot import RigidRobot
 from scipy.spatial.transform import Rotation
 
 import flex_robot_sim as frs
@@ -24,7 +25,7 @@ ixy="0" ixz="0" iyz="0"/></inertial><collision><geometry><sphere radius="{radius
 <origin xyz="0.02 0.01 0.03"/></joint>"""
 
 
-class Pressing:
+class Pressing(RigidRobot):
     """A robot whose tool touches a tilted plate, in both libraries."""
 
     def __init__(self, name, seed, contact=''):
@@ -61,25 +62,8 @@ class Pressing:
         whole = text.replace('</robot>', f'<flexibility>{plate}</flexibility></robot>')
         self.arm, self.top = frs.load(whole, gravity=GRAVITY), top
         self.points = points, radii
-        self.model = pin.buildModelFromXML(text)
-        self.model.gravity.linear = np.array(GRAVITY)
-        self.data = self.model.createData()
-        self.joints = [self.model.joints[self.model.getJointId(one)] for one in arm.joint_names]
-        self.rows = [joint.idx_v for joint in self.joints]
+        super().__init__(pin, text, arm.joint_names, GRAVITY)
         self.frame = self.model.getFrameId(self.link, pin.FrameType.BODY)
-
-    def configuration(self, position):
-        """Return Pinocchio's configuration of joint positions."""
-        q = pin.neutral(self.model)
-        for joint, x in zip(self.joints, position):
-            values = [x] if joint.nq == 1 else [np.cos(x), np.sin(x)]
-            q[joint.idx_q : joint.idx_q + joint.nq] = values
-        return q
-
-    def inertias(self):
-        """Return the inertia of each joint with all others locked."""
-        M = pin.crba(self.model, self.data, self.configuration(self.q))
-        return np.diag(M)[self.rows]
 
     def needed_effort(self, position, rate, acceleration, force, point):
         """Efforts of a motion under a force on the tool at a point of the world."""
@@ -127,7 +111,7 @@ def spheres(text, link):
 @pytest.mark.parametrize('name', ROBOTS)
 def test_a_pressed_tool_rests_where_statics_say(name, seed):
     case = Pressing(name, seed, 'damping="300"')
-    arm, J = case.arm, case.inertias()
+    arm, J = case.arm, case.inertias(case.q)
     sim = frs.Simulation(arm, frs.SimulationSettings(drive_limits=False))
     sim.set_state(case.q)
     servo = 900.0 * J, 60.0 * J
@@ -162,7 +146,7 @@ def test_a_sliding_tool_obeys_newton_and_coulomb(name):
     errors = []
     for h in (4e-4, 2e-4):
         case = Pressing(name, 3, 'damping="20"')
-        arm, J, gain = case.arm, case.inertias(), 900.0
+        arm, J, gain = case.arm, case.inertias(case.q), 900.0
         sim = frs.Simulation(arm, frs.SimulationSettings(drive_limits=False, time_step=h))
         sim.set_state(case.q)
         sim.hold(case.q, gain * J, 60.0 * J)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from gear_reference import harmonic_sum, spring_torque
 from public_robots import plain_robot
+from rigid_robot import RigidRobot
 from scipy.integrate import solve_ivp
 
 import flex_robot_sim as frs
@@ -16,36 +17,6 @@ RATIO = 50.0
 K, RESISTANCE, VOLTAGE, CURRENT = 0.05, 0.8, 24.0, 12.0  # of the DC motors
 
 
-class RigidRobot:
-    """Pinocchio's model of a robot, in the order of our joints."""
-
-    def __init__(self, text, names):
-        self.model = pin.buildModelFromXML(text)
-        self.model.gravity.linear = np.array(GRAVITY)
-        self.data = self.model.createData()
-        self.joints = [self.model.joints[self.model.getJointId(name)] for name in names]
-        self.rows = [joint.idx_v for joint in self.joints]
-
-    def configuration(self, position):
-        """Return Pinocchio's configuration of joint positions."""
-        q = pin.neutral(self.model)
-        for joint, x in zip(self.joints, position):
-            values = [x] if joint.nq == 1 else [np.cos(x), np.sin(x)]
-            q[joint.idx_q : joint.idx_q + joint.nq] = values
-        return q
-
-    def accelerations(self, position, rate, effort):
-        """Return accelerations of the joints."""
-        v, tau = np.zeros((2, self.model.nv))
-        v[self.rows], tau[self.rows] = rate, effort
-        q = self.configuration(position)
-        return pin.aba(self.model, self.data, q, v, tau)[self.rows]
-
-    def inertias(self, position):
-        """Return the inertia of each joint with all others locked."""
-        return np.diag(pin.crba(self.model, self.data, self.configuration(position)))[self.rows]
-
-
 class Robot:
     """A robot in both libraries, with drives from `drive`, and a random state."""
 
@@ -54,7 +25,7 @@ class Robot:
         self.names = frs.load(text).joint_names
         self.rng = rng = np.random.default_rng(seed)
         self.q = rng.uniform(-1.0, 1.0, len(self.names))
-        self.rigid = RigidRobot(text, self.names)
+        self.rigid = RigidRobot(pin, text, self.names, GRAVITY)
         self.drives = [drive(rng, J) for J in self.rigid.inertias(self.q)]
         parts = ''.join(xml.format(name=one) for one, (xml, _) in zip(self.names, self.drives))
         whole = text.replace('</robot>', f'<flexibility>{parts}</flexibility></robot>')
