@@ -22,7 +22,7 @@ from ros_here import NO_LAUNCH, NO_ROS
 from time_limit import LONG_LIMIT_S, TIME_LIMIT_S, TimeLimit
 
 __all__ = ['emulator', 'flexsim', 'ordinary_priority', 'patient_board', 'rig']  # fixtures
-pytest_plugins = ['file_scheduler', 'flaky_tests']
+pytest_plugins = ['chromium', 'file_scheduler', 'flaky_tests']
 
 MARKERS = {
     'ros': 'needs rclpy; skipped where it cannot be imported',
@@ -48,7 +48,6 @@ if importlib.util.find_spec('hypothesis'):
     settings.load_profile('any machine')
 
 NODE_FOLDERS = 'nodes', 'launch'
-pytest_plugins = ['chromium']  # its fixtures
 collect_ignore = ['nodes'] * bool(NO_ROS) + ['launch'] * bool(NO_LAUNCH)
 
 

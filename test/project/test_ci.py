@@ -131,6 +131,13 @@ def test_an_exit_code_other_than_of_failed_tests_ends_ci(ci, oldest):
     assert code == oldest and 'passed' not in output and 'second time' not in output
 
 
+def test_the_tests_of_this_project_know_the_options_of_ci(request):
+    options = re.findall(r' (--[\w-]+)=', (ROOT / '.ci' / 'run').read_text('utf-8'))
+    assert len(options) == 2
+    for option in options:
+        request.config.getoption(option)  # raises ValueError: no option named ...
+
+
 def test_the_list_of_flaky_tests_names_tests_of_this_project():
     for name in flaky_tests.read_list(LIST):
         path, _, function = name.partition('::')
