@@ -9,7 +9,7 @@ from typing import Any
 from flex_robot_sim.cli.common import add_json, print_result
 from flex_robot_sim.cli.terminal import show_progress
 from flex_robot_sim.rig.host.command_channel import describe_faults
-from flex_robot_sim.rig.host.link import LinkStatus, RigLink
+from flex_robot_sim.rig.host.link import LinkState, LinkStatus, RigLink
 from flex_robot_sim.rig.wire.ticks import elapsed
 from flex_robot_sim.rig.wire.vocabulary import CONVERSIONS, Input
 
@@ -38,6 +38,8 @@ def run(arguments: Namespace) -> int:
                 )
             )
             time.sleep(RATE_WINDOW_S)
+            # a busy computer reads the telemetry late
+            link.wait_until(lambda: link.state != LinkState.STALE, timeout=RATE_WINDOW_S)
         print_result(arguments, summary(link.status(), stamps[:]), as_text)
     return 0
 

@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import subprocess
+import threading
 
 import pytest
 from rig_peer import Peer
@@ -62,6 +63,23 @@ def test_info_prints_the_data_of_the_board(capsys, peer):
     assert lines[1] == '  board      python, firmware 1.2.3, protocol 1.0, uid ' + 24 * '0'
     assert '  state      disarmed' in lines and '  faults     none' in lines
     assert '  counts     slide 1, turn 2; 5 steps sent' in lines
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    'pause_s, about', [(1.2, 'connected'), (60.0, 'connected, but no telemetry comes')]
+)
+def test_info_waits_a_second_for_late_telemetry(capsys, peer, pause_s, about):
+    timers = [
+        threading.Timer(delay, setattr, (peer, 'silent', silent))
+        for delay, silent in ((0.5, True), (0.5 + pause_s, False))
+    ]
+    for timer in timers:
+        timer.start()
+    code, text = output(capsys, 'rig', 'info', peer.name)
+    for timer in timers:
+        timer.cancel()
+    assert code == 0 and text.out.splitlines()[0] == about
 
 
 @pytest.mark.slow
