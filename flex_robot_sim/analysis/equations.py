@@ -22,10 +22,10 @@ from flex_robot_sim.analysis.tangent import set_required_force, set_residual_for
 from flex_robot_sim.analysis.workspace_pool import borrowed
 from flex_robot_sim.dynamics.compiled_mass_matrix import set_mass_matrix
 from flex_robot_sim.dynamics.constraints.instant import constrain_accelerations
-from flex_robot_sim.dynamics.contact.instant import add_contact_forces
+from flex_robot_sim.dynamics.contact.instant import set_loads_and_contacts
 from flex_robot_sim.dynamics.factor_reuse import solve_dynamics
 from flex_robot_sim.dynamics.forward_dynamics import forward_dynamics as set_by_forces
-from flex_robot_sim.dynamics.loads import NO_LOADS, Push, make_loads, set_loads
+from flex_robot_sim.dynamics.loads import NO_LOADS, Push, make_loads
 from flex_robot_sim.dynamics.mass_matrix import refuse_massless
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.model.arguments import (
@@ -242,9 +242,7 @@ def _set_accelerations(arm, loads, q, qd, effort, work, qdd):
     """Accelerations (n,) under efforts (joints,) and loads."""
     if not (is_finite(q) and is_finite(qd) and is_finite(effort)):
         return False
-    set_loads(arm, loads, q, work)
-    if arm.contact_kind.size > 0:
-        add_contact_forces(arm, q, qd, work)
+    set_loads_and_contacts(arm, loads, q, qd, work)
     set_by_forces(arm, q, qd, effort, work, qdd)
     return True
 
@@ -254,7 +252,7 @@ def _set_loop_accelerations(arm, loads, q, qd, effort, work, qdd):
     """Accelerations (n,) under efforts (joints,) and loads that keep loops closed."""
     if not (is_finite(q) and is_finite(qd) and is_finite(effort)):
         return False
-    set_loads(arm, loads, q, work)
+    set_loads_and_contacts(arm, loads, q, qd, work)
     solve_dynamics(arm, q, qd, effort, 0.0, qdd, work, qdd)
     constrain_accelerations(arm, qd, work, qdd)
     return True

@@ -16,7 +16,7 @@ import numpy as np
 from flex_robot_sim.analysis.compliance import compliance_force, compliance_slopes
 from flex_robot_sim.analysis.contact_terms import contact_slopes
 from flex_robot_sim.analysis.workspace_pool import borrowed
-from flex_robot_sim.dynamics.contact.instant import add_contact_forces
+from flex_robot_sim.dynamics.contact.instant import set_loads_and_contacts
 from flex_robot_sim.dynamics.force_slopes import add_all_slopes, add_smooth_slopes
 from flex_robot_sim.dynamics.forces import set_forces
 from flex_robot_sim.dynamics.forward_dynamics import inverse_dynamics
@@ -113,9 +113,7 @@ def set_required_force(arm, loads, q, qd, qdd, work, force):
 @compiled
 def set_residual_force(arm, loads, q, qd, qdd, effort, work, force):
     """Set the missing force (n,) for a motion, with springs and efforts (joints,) applied."""
-    set_loads(arm, loads, q, work)
-    if arm.contact_kind.size > 0:
-        add_contact_forces(arm, q, qd, work)
+    set_loads_and_contacts(arm, loads, q, qd, work)
     inverse_dynamics(arm, q, qd, qdd, work, force)
     set_forces(arm, q, qd, effort, 0.0, qdd, work)
     for k in range(force.size):

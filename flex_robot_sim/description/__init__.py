@@ -160,7 +160,7 @@ def _read(document, is_rigid=False):
     ordered_joints = hold_massless_mimics(document, ordered_links, ordered_joints)
     check_free_base(document, ordered_links, ordered_joints)
     check_constraints(document, constraints.values(), links, ordered_joints)
-    check_contacts(document, contacts, links, ordered_joints, constraints.values())
+    check_contacts(document, contacts, links, ordered_joints)
     base_motion = read_base_motion(document, flexibility, ordered_joints)
     refuse_loops_of_sliding_links(document, ordered_links, ordered_joints, constraints.values())
     warn_of_foreign_loops(document)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import product
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -128,25 +128,12 @@ def check_contacts(
     contacts: Iterable[Contact],
     links: Mapping[str, Link],
     joints: Iterable[Joint],
-    constraints: Iterable[Any],
 ) -> None:
-    """Raise DescriptionError for contacts of a robot with loops, or of a link that cannot move."""
+    """Raise DescriptionError for contacts of a link that cannot move."""
     joints = [*joints]
     rigid = {joint.child: joint.parent for joint in joints if not (joint.moves or joint.is_base)}
     root = {joint.parent for joint in joints} - {joint.child for joint in joints}
-    loops = [f'constraint "{one.name}"' for one in constraints]
-    remedy = 'Remove the <constraint>, or the <contact>'
-    if not loops:
-        loops = [f'mimic joint "{one.name}"' for one in joints if one.mimics and one.moves]
-        remedy = 'Write mimic="held" in <flexibility>, or remove the <contact>'
     for contact in contacts:
-        if loops:
-            raise document.error_at(
-                contact.line,
-                f'contact "{contact.name}" needs a tree of joints, and the robot has the '
-                f'{loops[0]}',
-                remedy,
-            )
         ends = [contact.link, contact.against]
         for k, link in enumerate(ends):
             while link in rigid and not (links[link].beam or links[rigid[link]].beam):

@@ -15,10 +15,10 @@ import numpy as np
 from flex_robot_sim.dynamics.arm_state import ArmState, StepSettings
 from flex_robot_sim.dynamics.constraints.projection import close_loops, instant_dynamics
 from flex_robot_sim.dynamics.constraints.singular_poses import note_singular_pose
-from flex_robot_sim.dynamics.contact.instant import add_contact_forces, add_contact_powers
+from flex_robot_sim.dynamics.contact.instant import add_contact_powers, set_loads_and_contacts
 from flex_robot_sim.dynamics.forces import add_powers
 from flex_robot_sim.dynamics.free_base import move_base_pose, set_coordinate_rates
-from flex_robot_sim.dynamics.loads import LoadArrays, set_loads
+from flex_robot_sim.dynamics.loads import LoadArrays
 from flex_robot_sim.dynamics.monitors import Watch, note_validity
 from flex_robot_sim.jit.compiled import call_with_tables, compiled
 from flex_robot_sim.model.arm_arrays import ArmArrays
@@ -97,9 +97,7 @@ def set_slopes(arm, loads, y, effort, work, slopes):
     """
     n = y.size // 2 - 1
     q, qd, qdd, flow = y[:n], y[n : 2 * n], slopes[n : 2 * n], slopes[2 * n :]
-    set_loads(arm, loads, q, work)
-    if arm.contact_kind.size > 0:
-        add_contact_forces(arm, q, qd, work)
+    set_loads_and_contacts(arm, loads, q, qd, work)
     instant_dynamics(arm, q, qd, effort, work, qdd)
     flow[0] = flow[1] = 0.0
     add_powers(arm, q, qd, qdd, effort, 0.0, 1.0, work, flow)

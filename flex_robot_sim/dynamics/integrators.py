@@ -30,6 +30,8 @@ from flex_robot_sim.dynamics.constraints.projection import (
 from flex_robot_sim.dynamics.constraints.responses import add_response, factor_constraints
 from flex_robot_sim.dynamics.constraints.singular_poses import note_singular_pose
 from flex_robot_sim.dynamics.constraints.solution import (
+    CONTACT_ROUNDS,
+    MIDDLE_ROUNDS,
     close_middle,
     close_rates,
     close_step,
@@ -37,9 +39,9 @@ from flex_robot_sim.dynamics.constraints.solution import (
     ties_to_world,
 )
 from flex_robot_sim.dynamics.contact.instant import (
-    add_contact_forces,
     add_contact_powers,
     add_stored_forces,
+    set_loads_and_contacts,
 )
 from flex_robot_sim.dynamics.contact.penetration import note_penetration
 from flex_robot_sim.dynamics.contact.solution import (
@@ -151,9 +153,7 @@ def advance_explicitly(arm, loads, settings, state, steps, watch, work):
         if scheme == RK4:
             rk4_step(arm, loads, h, state, work)
         else:
-            set_loads(arm, loads, q, work)
-            if arm.contact_kind.size > 0:
-                add_contact_forces(arm, q, qd, work)
+            set_loads_and_contacts(arm, loads, q, qd, work)
             instant_dynamics(arm, q, qd, effort, work, qdd)
             add_powers(arm, q, qd, qdd, effort, 0.0, h, work, flow)
             if arm.contact_kind.size > 0:
@@ -282,9 +282,12 @@ def midpoint_step(arm, loads, settings, state, step, watch, work):
             if is_coupled:
                 cg_iterations += apply_coupled_damping(arm, substep, guess, work, qdd)
             if has_loops:
-                close_middle(arm, qd, substep, work, new_qd, qdd)
+                rounds = CONTACT_ROUNDS if has_contacts else MIDDLE_ROUNDS
+                close_middle(arm, qd, substep, rounds, work, new_qd, qdd)
             if has_contacts:
                 solve_contacts(arm, qd, substep, work, qdd)
+                if has_loops:
+                    close_middle(arm, qd, substep, CONTACT_ROUNDS, work, new_qd, qdd)
             count += 1
             change = magnitude = 0.0
             for k in range(q.size):
@@ -492,9 +495,7 @@ def rk4_step(arm, loads, h, state, work):
     sum_q[:] = 0.0
     sum_qd[:] = 0.0
     for stage_number in range(4):
-        set_loads(arm, loads, q, work)
-        if arm.contact_kind.size > 0:
-            add_contact_forces(arm, q, qd, work)
+        set_loads_and_contacts(arm, loads, q, qd, work)
         instant_dynamics(arm, q, qd, effort, work, qdd)
         weight = h / 6.0 if stage_number in (0, 3) else h / 3.0
         add_powers(arm, q, qd, qdd, effort, 0.0, weight, work, flow)

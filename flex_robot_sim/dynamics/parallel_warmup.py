@@ -119,7 +119,7 @@ def compile_jobs() -> list[tuple[Callable, Callable, tuple[Any, ...]]]:
         ),
         (compile_part, close_rates, (arm, q, work)),
         (compile_part, close_step, (arm, q, q, h, work, q, q, q)),
-        (compile_part, close_middle, (arm, q, h, work, q, q)),
+        (compile_part, close_middle, (arm, q, h, 1, work, q, q)),
         (compile_part, factor_constraints, (arm, work)),
         (compile_part, set_rows, (arm, work, work.constraint_jacobian)),
         (compile_part, apply_coupled_damping, (arm, h, q, work, q)),

@@ -82,16 +82,6 @@ def test_message(text, message):
     assert '\n' not in str(caught.value)
 
 
-def test_contact_and_closed_loops_exclude_each_other():
-    text = slider().replace(
-        '<flexibility>',
-        '<constraint name="rod" type="distance" length="1"><parent link="base"/>'
-        '<child link="ball"/></constraint><flexibility>',
-    )
-    with pytest.raises(DescriptionError, match='needs a tree of joints, and the robot has the '):
-        frs.read_description(text)
-
-
 def test_formulations_refuse_contact():
     arm = frs.load(slider())
     with pytest.raises(

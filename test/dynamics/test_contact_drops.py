@@ -66,7 +66,7 @@ def public_arm(name, law):
         if joint.get('type') in ('revolute', 'continuous')
     )
     contact = f'<contact name="tool" link="{link}" {law}/><ground height="-0.1"/>'
-    flexibility = f'<flexibility mimic="held">{joints}{contact}</flexibility>'
+    flexibility = f'<flexibility>{joints}{contact}</flexibility>'
     return text.replace('</robot>', f'{flexibility}</robot>')
 
 

@@ -33,6 +33,7 @@ MAX_GAP = 1e-12  # above it, a step has not converged
 CLOSED_RATE = 2e-14  # over the largest rate; below it, a closing rate is rounding
 MAX_RATE = 1e-12
 MIDDLE_ROUNDS = 1  # in each iteration
+CONTACT_ROUNDS = 4  # where contacts are near, so that a body at rest does not creep
 LINEAR_ROUNDS = 9  # of solutions with the Jacobian at the end
 MAX_NEWTON_STEPS = 8
 MAX_RATIO = 0.1  # of gaps in a Newton step, and of what it leaves; above it X is replaced
@@ -59,18 +60,27 @@ def ties_to_world(arm):
 
 
 @compiled
-def close_middle(arm, qd, h, work, rates, qdd):
+def close_middle(arm, qd, h, rounds, work, rates, qdd):
     """
     Make the rates of the rows zero in the middle of a step (T73).
 
     :param qd: rates at the start, (n,); h: step [s]; rates: temporary, (n,).
+    :param rounds: largest number of corrections.
     :param qdd: accelerations, (n,), changed, as is work.constraint_force.
     """
     for k in range(qd.size):
         rates[k] = qd[k] + 0.5 * h * qdd[k]
     set_open_rates(arm, h, work)
-    remove_rates(arm, work.constraint_jacobian, 0.0, MIDDLE_ROUNDS, work, rates)
+    remove_rates(arm, work.constraint_jacobian, 0.0, rounds, work, rates)
     add_impulse(arm, 2.0 / h, work, qdd)
+
+
+@compiled
+def remove_loop_rates(arm, work, rates):
+    """Add impulses to the rates (n,) that other forces cause, so that loops stay closed."""
+    for r in range(arm.constraint_kind.size):
+        work.constraint_gap[r] = 0.0
+    remove_rates(arm, work.constraint_jacobian, 0.0, CONTACT_ROUNDS, work, rates)
 
 
 @compiled

@@ -10,6 +10,7 @@ from flex_robot_sim.dynamics.constraints.rows import set_in_body
 from flex_robot_sim.dynamics.contact.gaps import set_axes, set_contact_gaps, velocity_of
 from flex_robot_sim.dynamics.joint_laws.stops import stop_force
 from flex_robot_sim.dynamics.kinematics import set_twists
+from flex_robot_sim.dynamics.loads import set_loads
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.model.contact_rows import WORLD_BODY
 from flex_robot_sim.model.friction import DEFAULT_SMOOTHING_RATE
@@ -31,6 +32,14 @@ def set_contact_motion(arm, q, qd, work):
             work.contact_rate[3 * g + r] = (
                 axes[r, 0] * (ux - wx) + axes[r, 1] * (uy - wy) + axes[r, 2] * (uz - wz)
             )
+
+
+@compiled
+def set_loads_and_contacts(arm, loads, q, qd, work):
+    """Set work.load to the wrenches of loads and contacts on the bodies at an instant."""
+    set_loads(arm, loads, q, work)
+    if arm.contact_kind.size > 0:
+        add_contact_forces(arm, q, qd, work)
 
 
 @compiled

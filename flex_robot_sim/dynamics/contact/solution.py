@@ -9,9 +9,11 @@ the rates along the axes of the points, both in the middle of the step,
 and each point has a law between its rate u and its force p, see laws.py. Each iteration of the
 step solves all points by block Gauss-Seidel: the normal force, then friction. Coulomb's law has
 no potential, so that the number of rounds is bounded. Whatever is left, the energy balance of the
-step corrects it (T44). Only points that may touch within the step take part.
+step corrects it (T44). Only points that may touch within the step take part. With closed loops,
+the columns of W A^-1 W^T are responses of the closed arm, and the loops are closed once more.
 """
 
+from flex_robot_sim.dynamics.constraints.solution import remove_loop_rates
 from flex_robot_sim.dynamics.contact.gaps import rate_by_base, set_contact_jacobian
 from flex_robot_sim.dynamics.contact.laws import friction_force, invertible, normal_force
 from flex_robot_sim.dynamics.factor_reuse import solve_with_factors
@@ -89,15 +91,19 @@ def prepare_contacts(arm, qd, h, work, qdd):
     for a in range(arm.contact_kind.size):
         if work.contact_is_near[a] == 0.0:
             continue
-        for b in range(arm.contact_kind.size):
-            if work.contact_is_near[b] == 0.0:
-                continue
-            for r in range(3 * a, 3 * a + 3):
-                for s in range(3 * b, 3 * b + 3):
-                    total = 0.0
-                    for k in range(qd.size):
-                        total += W[r, k] * X[s, k]
-                    D[r, s] = 0.5 * h * total
+        for r in range(3 * a, 3 * a + 3):
+            x = X[r]
+            if arm.constraint_kind.size > 0:
+                x = work.cg_vectors[0]
+                set_copy(X[r], x)
+                remove_loop_rates(arm, work, x)
+            for b in range(arm.contact_kind.size):
+                if work.contact_is_near[b] != 0.0:
+                    for s in range(3 * b, 3 * b + 3):
+                        total = 0.0
+                        for k in range(qd.size):
+                            total += W[s, k] * x[k]
+                        D[s, r] = 0.5 * h * total
         for r in range(3):
             force = work.contact_added_force[a, r] = work.contact_force[a, r]
             for k in range(qd.size):
