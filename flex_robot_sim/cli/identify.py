@@ -39,8 +39,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar='PATHS',
         default='',
         help='parameters to fit, separated by commas: forearm.EIz, *.damping, delay, or groups: '
-        'stiffness, damping, friction, hysteresis, backlash, kinematic_error, creep, mass, '
-        'sensors; of the bench: '
+        'stiffness, damping, friction, hysteresis, backlash, kinematic_error, cogging, '
+        'torque_ripple, creep, mass, sensors; of the bench: '
         'gains, crosstalk, rate_sign, gravity, cable, torque_constants (default: those that '
         'logs usually determine)',
     )
@@ -115,6 +115,7 @@ def run(arguments: Namespace) -> int:
     from flex_robot_sim.identification.low_pass import Filter, parse_filters
     from flex_robot_sim.identification.prediction import Setup
     from flex_robot_sim.identification.sequences import make_data_set
+    from flex_robot_sim.model.arguments import refuse_moved_base
     from flex_robot_sim.model.assembly import build_arm
     from flex_robot_sim.rig.calibration.file import read_calibration
 
@@ -126,6 +127,7 @@ def run(arguments: Namespace) -> int:
         gravity=arguments.gravity,
         xacro_arguments=xacro_arguments(arguments.xacro),
     )
+    refuse_moved_base(arm)
     refuse_unknown_links(arm, arguments.signal)
     calibrated, model = [], arm
     with show_progress('reading'):

@@ -15,7 +15,7 @@ from flex_robot_sim.description.named_file import find_named_file
 from flex_robot_sim.description.orientation import turned_by
 from flex_robot_sim.description.values import lone_child, read_attributes
 from flex_robot_sim.description.words import FLEXIBILITY
-from flex_robot_sim.spatial.turns import quaternions
+from flex_robot_sim.spatial.turns import continuous_signs, quaternions
 from flex_robot_sim.util.exceptions import DescriptionError
 from flex_robot_sim.util.files import read_bytes
 from flex_robot_sim.util.summary import counted
@@ -43,8 +43,7 @@ class BaseMotionTable:
         """Return the largest linear [m/s2] and angular acceleration [rad/s2] at the samples."""
         from scipy.interpolate import CubicSpline  # imported late: rarely needed
 
-        p = self.poses[:, 3:].copy()
-        p[1:] *= np.where(np.cumsum(np.einsum('ka,ka->k', p[1:], p[:-1]) < 0) % 2, -1, 1)[:, None]
+        p = self.poses[:, 3:] * continuous_signs(self.poses[:, 3:])
         second = CubicSpline(self.times, np.column_stack([self.poses[:, :3], p]))(self.times, 2)
         ddp = second[:, 3:]
         turn = p[:, 3:] * ddp[:, :3] - ddp[:, 3:] * p[:, :3] - np.cross(p[:, :3], ddp[:, :3])
@@ -74,7 +73,8 @@ def read_base_motion(
     except DescriptionError as error:
         if document.recorded is None:
             raise
-        document.recorded.notes.append(f'the base is shown at rest: {str(error).rstrip(".")}')
+        cause = str(error).rstrip('.')
+        document.recorded.notes.append(f'{cause}. A base without recorded odometry is at rest')
         return None
     return BaseMotionTable(name, *read_motion_table(path))
 
@@ -171,8 +171,7 @@ def coarse_sample(times: np.ndarray, poses: np.ndarray) -> tuple[int, str] | Non
     if len(times) < 5:
         return None
     values = poses.copy()
-    flips = np.einsum('ka,ka->k', values[1:, 3:], values[:-1, 3:]) < 0.0
-    values[1:, 3:] *= np.where(np.cumsum(flips) % 2 == 1, -1.0, 1.0)[:, None]
+    values[:, 3:] *= continuous_signs(values[:, 3:])
     values[:, 3:] *= 2.0  # a small turn changes a quaternion by half its angle
     middle, neighbours = np.arange(2, len(times) - 2), (-2, -1, 1, 2)
     curve = np.zeros((len(middle), 7))

@@ -15,7 +15,7 @@ from flex_robot_sim.identification.identify import identify
 from flex_robot_sim.identification.log_file import Log, read_log
 from flex_robot_sim.identification.prediction import Setup
 from flex_robot_sim.identification.sequences import make_data_set
-from flex_robot_sim.model.arguments import expect_arm, expect_kind, truth
+from flex_robot_sim.model.arguments import expect_arm, expect_kind, refuse_moved_base, truth
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.assembly import build_arm
 from flex_robot_sim.util.exceptions import SettingError, shortened
@@ -53,6 +53,7 @@ def identify_parameters(
         # found.values, found.estimates[0].interval, found.is_good
     """
     expect_arm(arm, closed_loops=True)
+    refuse_moved_base(arm)
     by_motion = truth('by_motion', by_motion)
     expect_kind('free', free, Iterable, 'a list of paths, such as ["forearm.EIz"]')
     paths = [free] if isinstance(free, str) else [*free]

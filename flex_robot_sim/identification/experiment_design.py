@@ -33,7 +33,13 @@ from flex_robot_sim.identification.simulated_experiment import (
     simulate_experiment,
 )
 from flex_robot_sim.identification.unknown import Unknown
-from flex_robot_sim.model.arguments import expect_arm, expect_one_of, number_or_nan, whole
+from flex_robot_sim.model.arguments import (
+    expect_arm,
+    expect_one_of,
+    number_or_nan,
+    refuse_moved_base,
+    whole,
+)
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.util.exceptions import FlexRobotSimError, SettingError, UsageError, shortened
 from flex_robot_sim.util.summary import summarized
@@ -298,6 +304,7 @@ def design_experiment(  # noqa: C901
         # found.experiment.trajectory.position, found.experiment.log
     """
     expect_arm(arm, closed_loops=True)
+    refuse_moved_base(arm)
     for name, value in (('duration', duration), ('period', period)):
         if not 0.0 < number_or_nan(value) < np.inf:
             raise SettingError(f'{name} = {shortened(repr(value), 60)} must be > 0 and finite [s]')

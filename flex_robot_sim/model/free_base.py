@@ -16,11 +16,10 @@ from flex_robot_sim.description.multi_dof_joint import plane_axes
 from flex_robot_sim.model.arguments import array_or_nan
 from flex_robot_sim.model.arm_arrays import home_pose
 from flex_robot_sim.model.arm_model import ArmModel
-from flex_robot_sim.spatial.turns import quaternion, rotation
+from flex_robot_sim.spatial.turns import are_unit, quaternion, rotation
 from flex_robot_sim.util.exceptions import SettingError
 
 PLANE_TOLERANCE = 1e-6  # of a pose or twist in the plane of a planar joint            [rad, m]
-QUATERNION_TOLERANCE = 1e-2  # of its length
 # of half the turn from the pose at the start: at half a turn, coordinates are infinite; pose and
 # coordinates then agree within 1e-7 rad, and 1e-7 of the way
 MIN_COSINE = 1e-8
@@ -62,11 +61,7 @@ def body_pose(arm: ArmModel, pose: ArrayLike | None) -> np.ndarray:
     if pose is None:
         return home
     values = array_or_nan(pose)
-    if (
-        values.shape != (7,)
-        or not np.isfinite(values).all()
-        or abs(np.linalg.norm(values[3:]) - 1.0) > QUATERNION_TOLERANCE
-    ):
+    if values.shape != (7,) or not np.isfinite(values).all() or not are_unit(values[3:]):
         raise SettingError(
             'base_pose must be seven finite numbers: position x y z [m] and unit quaternion '
             'x y z w'
@@ -104,6 +99,13 @@ def coordinate_rates(arm: ArmModel, x: np.ndarray) -> np.ndarray:
     changes = [(one + half) @ unit @ (one - half) for unit in units]
     rates = [[X[2, 1], X[0, 2], X[1, 0], *X[:3, 3]] for X in changes]
     return np.array(rates).reshape(-1, 6)[:, components].T
+
+
+def with_base_at_rest(arm: ArmModel) -> ArmModel:
+    """Return the arm without the motion of its base, at rest at the origin of the world."""
+    if arm.description.base_motion is None:
+        return arm
+    return replace(arm, description=replace(arm.description, base_motion=None))
 
 
 def without_free_fall(arm: ArmModel) -> ArmModel:

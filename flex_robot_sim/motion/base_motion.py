@@ -11,17 +11,17 @@ from numpy.typing import ArrayLike
 from flex_robot_sim.description.base_motion import SAMPLES_REMEDY, coarse_sample
 from flex_robot_sim.dynamics.moved_base import COLUMNS, RATE, TWIST
 from flex_robot_sim.model.arguments import array_or_nan
-from flex_robot_sim.spatial.turns import rotation
+from flex_robot_sim.motion.base_spline import set_spline_samples, vector_of_product
+from flex_robot_sim.spatial.turns import are_unit, continuous_signs, rotation
 from flex_robot_sim.util.exceptions import SettingError
 
 BaseMotion: TypeAlias = 'Callable[[float], Any] | tuple[ArrayLike, ArrayLike] | SampledBaseMotion'
 """A function of time [s], or times and poses (k, 7), or a motion made from these."""
 
-QUATERNION_TOLERANCE = 1e-2  # of its length
 DIFFERENCE_S = 2e-4  # between the poses of a function whose differences give twist and rate [s]
 MAX_TRAVEL_ERROR = 0.1  # of the poses of a function, over the travel between them
 JUMP_TOLERANCE = 1e-6  # of these poses                                          [m, rad]
-REST_SPEED = 1e-6  # at the end of a motion                                     [rad/s, m/s]
+REST_SHARE = 2e-2  # of the largest speed: below it a motion ends at rest
 _CENTRAL = np.array([1.0, -8.0, 0.0, 8.0, -1.0]) / (12.0 * DIFFERENCE_S)
 _SECOND = np.array([-1.0, 16.0, -30.0, 16.0, -1.0]) / (12.0 * DIFFERENCE_S**2)
 
@@ -44,8 +44,7 @@ class SampledBaseMotion:
     """
     A motion through sampled poses, smooth up to its acceleration; at rest beyond both ends.
 
-    Cubic splines join the positions and the quaternions. With the spline p of a quaternion of any
-    length, the angular velocity in the axes of the base is the vector part of 2 p* p' / |p|^2.
+    Cubic splines join the positions and the quaternions, see `base_spline.set_spline_samples`.
     """
 
     def __init__(self, times: np.ndarray, poses: np.ndarray) -> None:
@@ -53,35 +52,24 @@ class SampledBaseMotion:
         from scipy.interpolate import CubicSpline  # imported late: rarely needed
 
         self.times, self.poses = times, poses
-        self._spline = CubicSpline(times, with_continuous_signs(poses))
-        at_end = self._inside(times[-1:])[0, TWIST:RATE]
-        self.end = float(times[-1]) if abs(at_end).max() > REST_SPEED else np.inf
+        self._join(CubicSpline(times, with_continuous_signs(poses)))
+        twists = self.samples(self._tables[0])[:, TWIST:RATE].reshape(len(times), 2, 3)
+        speeds = np.linalg.norm(twists, axis=2)
+        ends_in_motion = (speeds[-1] > REST_SHARE * speeds.max(axis=0)).any()
+        self.end = float(times[-1]) if ends_in_motion else np.inf
 
     def __reduce__(self):
         return type(self), (self.times, self.poses)
 
     def samples(self, times: np.ndarray) -> np.ndarray:
         """Samples (k, 19) at times (k,) [s], see `dynamics.moved_base.place_base`."""
-        inside = np.clip(times, self.times[0], self.times[-1])
-        out = self._inside(inside)
-        out[inside != times, TWIST:] = 0.0
+        out = np.empty((len(times), COLUMNS))
+        set_spline_samples(times, *self._tables, np.empty((3, TWIST)), out)
         return out
 
-    def _inside(self, times):
-        out = np.zeros((len(times), COLUMNS))
-        pose, first, second = (self._spline(times, order) for order in range(3))
-        p, dp, ddp = pose[:, 3:], first[:, 3:], second[:, 3:]
-        square = np.einsum('ka,ka->k', p, p)[:, None]
-        omega = 2.0 * vector_of_product(p, dp) / square
-        alpha = 2.0 * vector_of_product(p, ddp) / square
-        alpha -= 2.0 * omega * np.einsum('ka,ka->k', p, dp)[:, None] / square
-        out[:, :3], out[:, 3:TWIST] = pose[:, :3], p / np.sqrt(square)
-        for k, row in enumerate(out):
-            R = rotation(row[3:TWIST])
-            v = R.T @ first[k, :3]
-            row[TWIST:RATE] = *omega[k], *v
-            row[RATE:] = *alpha[k], *(R.T @ second[k, :3] - np.cross(omega[k], v))
-        return out
+    def _join(self, spline):
+        """Store knots and polynomials of a spline of SciPy."""
+        self._tables = np.array(spline.x), np.array(spline.c, order='C')
 
 
 class FunctionBaseMotion:
@@ -122,7 +110,7 @@ class FunctionBaseMotion:
         if (
             [part.shape for part in parts] not in ([(7,)], [(7,), (6,), (6,)])
             or not all(np.isfinite(part).all() for part in parts)
-            or abs(np.linalg.norm(parts[0][3:]) - 1.0) > QUATERNION_TOLERANCE
+            or not are_unit(parts[0][3:])
         ):
             raise SettingError(
                 f'the motion of the base at {time:.6g} s must be a finite pose (7,): x y z [m] '
@@ -146,7 +134,7 @@ def as_base_motion(motion: BaseMotion) -> SampledBaseMotion | FunctionBaseMotion
             and np.isfinite(times).all()
             and np.isfinite(poses).all()
             and (np.diff(times) > 0).all()
-            and (abs(np.linalg.norm(poses[:, 3:], axis=1) - 1.0) < QUATERNION_TOLERANCE).all()
+            and are_unit(poses[:, 3:])
         )
     except (TypeError, ValueError):
         is_valid = False
@@ -170,7 +158,7 @@ def sample_of_differences(poses: np.ndarray) -> tuple[np.ndarray, float]:
     """
     middle, R = poses[2], rotation(poses[2, 3:] / np.linalg.norm(poses[2, 3:]))
     # half the rotation vectors from the middle
-    sine = vector_of_product(np.tile(middle[3:], (5, 1)), poses[:, 3:])
+    sine = np.array([vector_of_product(middle, pose) for pose in poses])
     size = np.linalg.norm(sine, axis=1, keepdims=True)
     half = sine / np.sinc(np.arcsin(np.minimum(size, 1.0)) / np.pi)
     omega, alpha = 2.0 * _CENTRAL @ half, 2.0 * _SECOND @ half
@@ -185,15 +173,9 @@ def sample_of_differences(poses: np.ndarray) -> tuple[np.ndarray, float]:
     return np.concatenate([middle, omega, v, alpha, dv]), 0.0 if is_smooth else error
 
 
-def vector_of_product(p: np.ndarray, r: np.ndarray) -> np.ndarray:
-    """Vector parts (k, 3) of the products p* r of quaternions (k, 4), x y z w."""
-    return p[:, 3:] * r[:, :3] - r[:, 3:] * p[:, :3] - np.cross(p[:, :3], r[:, :3])
-
-
 def with_continuous_signs(poses: np.ndarray) -> np.ndarray:
     """Return poses (k, 7) with unit quaternions of which each has the sign nearest to the last."""
     out = poses.copy()
     out[:, 3:] /= np.linalg.norm(out[:, 3:], axis=1, keepdims=True)
-    flips = np.einsum('ka,ka->k', out[1:, 3:], out[:-1, 3:]) < 0.0
-    out[1:, 3:] *= np.where(np.cumsum(flips) % 2 == 1, -1.0, 1.0)[:, None]
+    out[:, 3:] *= continuous_signs(out[:, 3:])
     return out

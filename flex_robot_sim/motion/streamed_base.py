@@ -8,7 +8,6 @@ import numpy as np
 
 from flex_robot_sim.dynamics.moved_base import TWIST
 from flex_robot_sim.motion.base_motion import SampledBaseMotion, with_continuous_signs
-from flex_robot_sim.spatial.turns import rotation
 
 
 class StreamedBaseMotion(SampledBaseMotion):
@@ -28,19 +27,22 @@ class StreamedBaseMotion(SampledBaseMotion):
 
         self.states, self.stop_time, self.end = states, stop_time, np.inf
         poses = with_continuous_signs(states[:, :TWIST])
-        rates = np.array([_rates(pose, twist) for pose, twist in zip(poses, states[:, TWIST:])])
+        rates = _rates(poses, states[:, TWIST:])
         rest = poses[-1] + 0.5 * stop_time * rates[-1]
         self.times = np.append(times, times[-1] + stop_time)
-        self._spline = CubicHermiteSpline(
-            self.times, np.vstack([poses, rest]), np.vstack([rates, np.zeros(7)])
+        self._join(
+            CubicHermiteSpline(
+                self.times, np.vstack([poses, rest]), np.vstack([rates, np.zeros(7)])
+            )
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.times[:-1], self.states, self.stop_time)
 
 
-def _rates(pose, twist):
-    """Rates (7,) of position and quaternion for a twist (6,) in the axes of the base."""
-    q, omega = pose[3:], twist[:3]
-    turning = np.append(q[3] * omega + np.cross(q[:3], omega), -(q[:3] @ omega))
-    return np.append(rotation(q) @ twist[3:], 0.5 * turning)
+def _rates(poses, twists):
+    """Rates (k, 7) of positions and quaternions for twists (k, 6) in the axes of the base."""
+    u, w, omega, v = poses[:, 3:6], poses[:, 6:], twists[:, :3], twists[:, 3:]
+    velocity = v + 2.0 * np.cross(u, np.cross(u, v) + w * v)
+    turning = w * omega + np.cross(u, omega), -np.einsum('ka,ka->k', u, omega)[:, None]
+    return np.hstack([velocity, 0.5 * np.hstack(turning)])

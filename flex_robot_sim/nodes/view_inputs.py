@@ -21,6 +21,7 @@ from flex_robot_sim.ros.joint_motor_pairing import JointMotorPairing, NamedValue
 from flex_robot_sim.ros.polling_node import Stamps
 from flex_robot_sim.ros.state_rows import flex_rows, joint_rows
 from flex_robot_sim.ros.topics import Topic, topic_words
+from flex_robot_sim.spatial.turns import are_unit
 from flex_robot_sim.util.exceptions import CommandError, FlexRobotSimError
 from flex_robot_sim.viewer.observed import ObservedArm, Status
 
@@ -149,10 +150,9 @@ class ViewInputs:
     def _on_base(self, _, message):
         pose = pose_of(message.pose.pose)
         if not self._arm.has_free_base:
-            length = np.linalg.norm(pose[3:])
-            if not np.isfinite(pose).all() or abs(length - 1.0) > 0.01:
+            if not np.isfinite(pose).all() or not are_unit(pose[3:]):
                 raise CommandError('base_odometry has no finite pose')
-            pose[3:] /= length
+            pose[3:] /= np.linalg.norm(pose[3:])
             self._observed.base_pose = pose
             return
         base = self._observed.coordinates[self._arm.base_q]

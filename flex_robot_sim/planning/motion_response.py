@@ -6,6 +6,7 @@ import numpy as np
 
 from flex_robot_sim.analysis.deflection import tip_deflection
 from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.model.free_base import with_base_at_rest
 from flex_robot_sim.motion.joint_motion import Motion
 from flex_robot_sim.simulation.simulation import Simulation
 from flex_robot_sim.util.settings import SimulationSettings
@@ -41,7 +42,9 @@ class MotionSimulator:
 
     def __init__(self, arm: ArmModel, start: np.ndarray, time_step: float) -> None:
         """Take an ArmModel and its coordinates (n,) at rest at the start of the motions."""
-        self.simulation = Simulation(arm, SimulationSettings(time_step=time_step))
+        self.simulation = Simulation(
+            with_base_at_rest(arm), SimulationSettings(time_step=time_step)
+        )
         self.arm, self._start = arm, start
 
     def run(self, motion: Motion, duration: float) -> MotionResponse:

@@ -22,6 +22,7 @@ from flex_robot_sim.model.arguments import (
     whole,
 )
 from flex_robot_sim.model.arm_model import ArmModel, with_stiffness
+from flex_robot_sim.model.free_base import with_base_at_rest
 from flex_robot_sim.motion.joint_motion import Motion
 from flex_robot_sim.simulation.loop_timing import LoopTiming, checked_timing
 from flex_robot_sim.simulation.rollout import rollout
@@ -112,7 +113,7 @@ class SimulatedTrials:
         self, arm: ArmModel, reference: Reference, damping: StrainFeedback | None = None
     ) -> np.ndarray:
         """Position errors (t, 3) [m] of the tip along a reference, with a new law or none."""
-        simulation = Simulation(arm)
+        simulation = Simulation(with_base_at_rest(arm))
         simulation.set_state(q=equilibrium(arm, self._start).q)
         stiffness, damping_gain = self.servo
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from flex_robot_sim.dynamics.moved_base import RATE, TWIST
 from flex_robot_sim.motion.streamed_base import StreamedBaseMotion
+from flex_robot_sim.spatial.turns import angle_between, are_unit
 from flex_robot_sim.util.exceptions import CommandError
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ CLOCK_CORRECTION = 0.02  # relative rate of the motion
 MAX_LEAD_S = 1.0  # of a stamp before the simulation
 STOP_TIME_S = 0.5  # from the last pose to rest
 MAX_JUMP = 0.05  # between two poses, beyond the way at their twists                  [m, rad]
-QUATERNION_TOLERANCE = 1e-2  # of its length
 NANOSECONDS = 1e9
 
 
@@ -57,13 +57,12 @@ class BaseStream:
                 'in <flexibility>'
             )
         state = np.append(pose, twist)
-        length = np.linalg.norm(state[3:TWIST])
-        if not np.isfinite(state).all() or abs(length - 1.0) > QUATERNION_TOLERANCE:
+        if not np.isfinite(state).all() or not are_unit(state[3:TWIST]):
             raise CommandError(
                 'base_motion: pose and twist must be finite, and the orientation a unit '
                 'quaternion. The base stops at its last pose'
             )
-        state[3:TWIST] /= length
+        state[3:TWIST] /= np.linalg.norm(state[3:TWIST])
         times, states = self._pending(stamp)
         passed = DELAY_S
         if len(times) > 1:
@@ -135,4 +134,4 @@ class BaseStream:
 def _distances(first, second):
     """Distance [m] and turn [rad] between two states (13,)."""
     way = float(np.linalg.norm(second[:3] - first[:3]))
-    return way, 2.0 * float(np.arccos(min(abs(second[3:TWIST] @ first[3:TWIST]), 1.0)))
+    return way, angle_between(second[3:TWIST], first[3:TWIST])

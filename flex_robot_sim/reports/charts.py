@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from flex_robot_sim.reports.energies import DISSIPATED
 from flex_robot_sim.reports.numbers import error_of
 from flex_robot_sim.reports.recorded_run import RecordedRun
 from flex_robot_sim.reports.series import Series, decimate
@@ -86,7 +87,7 @@ def plots_of(
                             ('strain', 'strain', 0),
                             ('gravity', 'gravity', 0),
                             ('work', 'work of the motors', 1),
-                            ('dissipated', 'dissipated by damping and friction', 2),
+                            ('dissipated', DISSIPATED, 2),
                         )
                     )
                 ],

@@ -15,6 +15,7 @@ from flex_robot_sim.util.exceptions import SettingError
 
 MAX_INSTANTS = 4000  # at which energies are computed
 COLUMNS = 'kinetic', 'strain', 'gravity', 'work', 'dissipated'
+DISSIPATED = 'dissipated, less work of loads and base'
 
 
 def coordinates(

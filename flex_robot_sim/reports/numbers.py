@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from flex_robot_sim.reports.energies import DISSIPATED
 from flex_robot_sim.reports.recorded_run import RecordedRun
 from flex_robot_sim.reports.series import Series, max_abs, rms, to_json_value
 from flex_robot_sim.reports.tip_vibration import RecordedVibration, mean_residual_amplitude
@@ -241,7 +242,7 @@ def tables_of(numbers: Mapping[str, Any]) -> list[tuple[str, list[str], list[lis
                         ('largest strain', 'largest_strain'),
                         ('work of the motors', 'work'),
                         ('more is stored at the end', 'stored_gain'),
-                        ('dissipated by damping and friction', 'dissipated'),
+                        (DISSIPATED, 'dissipated'),
                     )
                 ],
             )

@@ -20,6 +20,7 @@ from flex_robot_sim.analysis.loop_poses import pose_of_drives
 from flex_robot_sim.analysis.mode_table import loaded, path_table
 from flex_robot_sim.analysis.statics import Equilibrium, equilibrium
 from flex_robot_sim.model.arm_model import ArmModel, with_stiffness
+from flex_robot_sim.model.free_base import with_base_at_rest
 from flex_robot_sim.motion.limits import (
     acceleration_limits,
     deceleration_limits,
@@ -145,7 +146,7 @@ class ValidationMoves:
     def _new_simulation(self, number):
         """Simulation of a move, which its next ones with other set points use again."""
         move = self.moves[number]
-        return Simulation(move.arm, SimulationSettings(time_step=move.step))
+        return Simulation(with_base_at_rest(move.arm), SimulationSettings(time_step=move.step))
 
     def _build_nominal(self, pair):
         """Tables, step [s] and unshaped path of a pair of poses."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import starmap
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from flex_robot_sim.dynamics.moved_base import RATE, TWIST, first_jump, place_base
 from flex_robot_sim.dynamics.moved_run import advance_moved
+from flex_robot_sim.jit.compiled import bind
 from flex_robot_sim.motion.base_motion import (
     BaseMotion,
     FunctionBaseMotion,
@@ -18,6 +19,7 @@ from flex_robot_sim.motion.base_motion import (
     as_base_motion,
 )
 from flex_robot_sim.simulation.simulated_arm import SimulatedArm
+from flex_robot_sim.spatial.turns import angle_between
 from flex_robot_sim.util.exceptions import SettingError
 
 JUMP_TOLERANCE = 1e-6  # larger jumps of the base are reported                  [rad, m]
@@ -32,6 +34,9 @@ class MovedBase:
         self._simulated = simulated
         self.motion: StandingBase | SampledBaseMotion | FunctionBaseMotion | None = None
         self._sample: np.ndarray | None = None  # (19,) of the present
+        # bound to the tables of the steps
+        self._advance: Callable[..., tuple[int, int]] | None = None
+        self._place_queries: Callable[..., None] | None = None
         self._reported: set[str] = set()
         described = simulated.arm.description.base_motion
         if described is not None:
@@ -70,12 +75,12 @@ class MovedBase:
             self._place(sample.copy())
 
     def move(self, motion: BaseMotion | None, time: float) -> Iterator[str]:
-        """Prescribe the motion of the base from a time [s] on; None: it stands where it is."""
+        """Prescribe the motion of the base from a time [s] on; None: it stays where it is."""
         self._refuse()
         checked = StandingBase(self.pose) if motion is None else as_base_motion(motion)
         sample = checked.samples(np.array([time]))[0]
         distance = float(np.abs(sample[:3] - self.pose[:3]).max())
-        turn = 2.0 * np.arccos(min(abs(float(sample[3:TWIST] @ self.pose[3:])), 1.0))
+        turn = angle_between(sample[3:TWIST], self.pose[3:])
         if max(distance, turn) > JUMP_TOLERANCE and (self.is_moved or time > 0.0):
             yield (
                 f'the motion of the base is {distance:.3g} m and {turn:.3g} rad from the base at '
@@ -108,13 +113,17 @@ class MovedBase:
             simulated.work,
             samples,
         )
-        return starmap(advance_moved, (arguments,))
+        if self._advance is None:
+            self._advance = bind(advance_moved, *arguments)
+        return starmap(self._advance, (arguments,))
 
     def end_steps(self, samples: np.ndarray, completed: int, time: float) -> Iterator[str]:
         """Note that the base has arrived at a sample at a time [s]; yield lines to report."""
         self._sample = samples[completed].copy()
         simulated, h = self._simulated, self._simulated.time_step
-        place_base(self._sample, simulated.query_work)
+        if self._place_queries is None:
+            self._place_queries = bind(place_base, self._sample, simulated.query_work)
+        self._place_queries(self._sample, simulated.query_work)
         assert self.motion is not None
         if time > self.motion.end and 'end' not in self._reported:
             self._reported.add('end')

@@ -337,7 +337,7 @@ class Simulation(SimulationQueries, Recorder, CopiedByState):
 
     def move_base(self, motion: BaseMotion | None = None) -> None:
         """
-        Prescribe the motion of the base, as of a ship that carries the arm; None: it stands.
+        Prescribe the motion of the base, as of a ship that carries the arm; None: it stands still.
 
         `energy().work` includes its work. A motion that jumps is reported in `reports`.
 

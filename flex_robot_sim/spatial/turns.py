@@ -6,6 +6,8 @@ SciPy has these functions, too, but importing it takes longer than all other imp
 
 import numpy as np
 
+UNIT_TOLERANCE = 1e-2  # of the length of a unit quaternion from outside
+
 # 4 q q^T of a quaternion q = (x, y, z, w), row by row, as sums over the rotation matrix R row by
 # row: 4 x x = 1 + R00 - R11 - R22, 4 x y = R01 + R10, 4 x w = R21 - R12, ...
 _PRODUCTS = np.zeros((9, 4, 4))
@@ -49,3 +51,19 @@ def rotation(turn: np.ndarray) -> np.ndarray:
     x, y, z, w = turn
     hat = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
     return np.eye(3) + 2 * (w * hat + hat @ hat)
+
+
+def are_unit(quaternions: np.ndarray) -> bool:
+    """Whether quaternions (..., 4) have the length 1, as far as other programs round them."""
+    return bool((np.abs(np.linalg.norm(quaternions, axis=-1) - 1.0) <= UNIT_TOLERANCE).all())
+
+
+def angle_between(first: np.ndarray, second: np.ndarray) -> float:
+    """Angle [rad] between the orientations of two unit quaternions (4,)."""
+    return 2.0 * float(np.arccos(min(abs(float(first @ second)), 1.0)))
+
+
+def continuous_signs(quaternions: np.ndarray) -> np.ndarray:
+    """Signs (k, 1) with which each of the quaternions (k, 4) is on the side of the one before."""
+    flips = np.einsum('ka,ka->k', quaternions[1:], quaternions[:-1]) < 0.0
+    return np.where(np.concatenate([[0], np.cumsum(flips)]) % 2 == 1, -1.0, 1.0)[:, None]

@@ -118,7 +118,7 @@ def test_a_missing_table_and_a_robot_without_a_folder_are_refused(tmp_path):
         read_text(arm.read_text())
     description, notes = read_recorded_text(arm.read_text())
     assert description.base_motion is None
-    assert len(notes) == 1 and 'the base is shown at rest' in notes[0]
+    assert len(notes) == 1 and 'A base without recorded odometry is at rest' in notes[0]
 
 
 def test_a_second_base_an_unknown_word_and_a_free_base_are_refused(tmp_path):

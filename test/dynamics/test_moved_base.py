@@ -11,9 +11,11 @@ from compare import GRAVITY, arm_of
 from moved_bases import Roll, on_a_joint, ship, write_ship
 from project_files import ROOT
 from random_arms import random_robot
+from scipy.interpolate import CubicSpline
 from scipy.spatial.transform import Rotation
 
 import flex_robot_sim as frs
+from flex_robot_sim.cli import main
 from flex_robot_sim.description.base_motion import read_motion_table
 from flex_robot_sim.motion.base_motion import FunctionBaseMotion, SampledBaseMotion
 from flex_robot_sim.simulation import queries
@@ -169,6 +171,26 @@ def test_twist_and_rate_of_a_motion_are_the_slopes_of_its_pose(kind):
     np.testing.assert_allclose(left[13:], right[13:], atol=1e-4)
 
 
+def test_a_motion_through_uneven_samples_has_the_velocities_of_splines_of_scipy():
+    rng = np.random.default_rng(2)
+    times = np.cumsum(rng.uniform(0.01, 0.3, 50))
+    poses = samples_of(ship, times)[1]
+    spline = CubicSpline(times, poses)
+    at = np.concatenate([times, rng.uniform(times[0], times[-1], 200)])
+    samples = SampledBaseMotion(times, poses).samples(at)
+    omega, v = samples[:, 7:10], samples[:, 10:13]
+    R = Rotation.from_quat(spline(at)[:, 3:])
+    velocity, acceleration = R.apply(v), R.apply(samples[:, 16:] + np.cross(omega, v))
+    # rounding only: SciPy evaluates the same polynomials
+    np.testing.assert_allclose(samples[:, :3], spline(at)[:, :3], rtol=0, atol=1e-14)
+    np.testing.assert_allclose(velocity, spline(at, 1)[:, :3], rtol=0, atol=1e-14)
+    np.testing.assert_allclose(acceleration, spline(at, 2)[:, :3], rtol=0, atol=1e-13)
+    assert (R.inv() * Rotation.from_quat(samples[:, 3:7])).magnitude().max() < 1e-14
+    outside = SampledBaseMotion(times, poses).samples(np.array([times[0] - 1.0, times[-1] + 1.0]))
+    np.testing.assert_allclose(outside[:, :7], poses[[0, -1]], rtol=0, atol=1e-14)
+    assert not outside[:, 7:].any()
+
+
 def test_states_with_a_moved_base_continue_bit_for_bit(tmp_path):
     write_ship(tmp_path / 'ship.csv', np.linspace(0.0, 1.0, 101))
     text = shipped_robots()['single_link'].read_text()
@@ -195,6 +217,45 @@ def test_states_with_a_moved_base_continue_bit_for_bit(tmp_path):
     np.testing.assert_allclose(sim.base_twist, at[7:13], atol=1e-14)
     with pytest.raises(SettingError, match='follows "ship.csv", and this needs a base at rest'):
         frs.Batch(arm, 2)
+
+
+def _on_a_ship(tmp_path):
+    """Return the single link at rest, and on a ship that starts away from the origin."""
+    text = frs.load('single_link').description.text
+    write_ship(tmp_path / 'ship.csv', np.arange(0.0, 5.0, 0.05))
+    path = tmp_path / 'arm.urdf'
+    path.write_text(text.replace('<flexibility>', '<flexibility><base motion="ship.csv"/>', 1))
+    return frs.load('single_link'), frs.load(path)
+
+
+@pytest.mark.slow
+def test_plans_and_shapers_refer_to_a_base_at_rest(tmp_path):
+    plans, found = [], []
+    for arm in _on_a_ship(tmp_path):
+        plans.append(frs.planning.plan_move(arm, [0.0], [0.3], duration=0.9, uncertainty=0.0))
+        found.append(frs.shaping.recommend(arm, move=([0.0], [0.8])).choice)
+    assert plans[0].limit_usage == plans[1].limit_usage
+    assert plans[0].residual_vibration == plans[1].residual_vibration
+    assert found[0].name == found[1].name
+    assert found[0].figures == found[1].figures
+
+
+def test_identification_refuses_a_moved_base(tmp_path, capsys):
+    _, arm = _on_a_ship(tmp_path)
+    line = (
+        f'the base of "{arm.description.name}" follows "ship.csv", and this needs a base at rest: '
+        'use Simulation, or remove <base> from <flexibility>'
+    )
+    log = frs.identification.make_log([0.0, 0.1], {'position': np.zeros(2)})
+    for refused in (
+        lambda: frs.identification.identify_parameters(arm, log),
+        lambda: frs.identification.design_experiment(arm, duration=2.0, period=1e-2),
+    ):
+        with pytest.raises(SettingError) as caught:
+            refused()
+        assert str(caught.value) == line
+    assert main(['identify', 'log.csv', str(tmp_path / 'arm.urdf')]) == 2
+    assert capsys.readouterr().err == f'flexsim identify: {line}\n'
 
 
 def test_a_boom_on_a_slowly_rolling_ship_bends_as_under_the_tilted_weight():
@@ -232,6 +293,16 @@ def test_a_motion_that_ends_moving_or_jumps_is_reported_once():
     assert line.startswith('the motion of the base jumps by 0.1 m or rad before 0.021 s. Presc')
     sim.move_base(lambda time: [0, 0, 0, 0, 0, 0, 1])
     assert sim.reports[1].startswith('the motion of the base is 0.1 m and 0 rad from the base')
+
+
+def test_a_sampled_motion_that_comes_to_rest_is_not_reported():
+    times = np.linspace(0.0, 0.05, 12)
+    poses = np.tile([0.0, 0, 0, 0, 0, 0, 1], (12, 1))
+    poses[:, 0] = 0.01 * (1.0 - np.cos(np.pi * times / times[-1]))
+    sim = frs.Simulation(frs.load('single_link'))
+    sim.move_base((times, poses))
+    sim.step(100)
+    assert sim.reports == []
 
 
 @pytest.mark.parametrize(

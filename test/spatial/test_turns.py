@@ -5,7 +5,14 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from flex_robot_sim.description.orientation import roll_pitch_yaw, turned_by
-from flex_robot_sim.spatial.turns import quaternion, quaternion_about, quaternions, rotation
+from flex_robot_sim.spatial.turns import (
+    angle_between,
+    continuous_signs,
+    quaternion,
+    quaternion_about,
+    quaternions,
+    rotation,
+)
 
 RNG = np.random.default_rng(17)
 AXES = np.vstack([np.eye(3), -np.eye(3), RNG.normal(size=(500, 3))])
@@ -35,7 +42,9 @@ def test_one_turn_is_that_of_scipy_as_matrix_quaternion_and_rotation_vector(angl
             assert rotation(found) == pytest.approx(R, abs=1e-14)
 
 
-@pytest.mark.parametrize('pitch', [-np.pi / 2, -1.0, 0.0, 0.3, np.pi / 2])
+@pytest.mark.parametrize(
+    'pitch', [-np.pi / 2, -1.0, 0.0, 0.3, *(np.pi / 2 - np.array([1e-4, 1e-7, 1e-9, 1e-12, 0.0]))]
+)
 def test_roll_pitch_and_yaw_are_about_fixed_axes_straight_up_too(pitch):
     for roll, yaw in RNG.uniform(-np.pi, np.pi, (20, 2)):
         R = Rotation.from_euler('xyz', [roll, pitch, yaw]).as_matrix()
@@ -44,3 +53,18 @@ def test_roll_pitch_and_yaw_are_about_fixed_axes_straight_up_too(pitch):
         assert Rotation.from_euler('xyz', found).as_matrix() == pytest.approx(R, abs=1e-14)
         if abs(pitch) < 1.5:
             assert found == pytest.approx([roll, pitch, yaw], abs=1e-13)
+
+
+def test_signs_make_quaternions_of_a_motion_continuous():
+    turns = Rotation.from_rotvec(np.linspace(0.0, 9.0, 40)[:, None] * AXES[3])
+    jumping = turns.as_quat() * RNG.choice([-1.0, 1.0], (40, 1))
+    smooth = jumping * continuous_signs(jumping)
+    assert (smooth[0] == jumping[0]).all()
+    assert np.abs(np.diff(smooth, axis=0)).max() < 0.5 * 9.0 / 39
+
+
+def test_the_angle_between_orientations_is_that_of_scipy():
+    first, second = Rotation.random(50, random_state=1), Rotation.random(50, random_state=2)
+    expected = (first.inv() * second).magnitude()
+    found = [angle_between(a, -b) for a, b in zip(first.as_quat(), second.as_quat())]
+    assert found == pytest.approx(expected, abs=1e-7)  # near 0, arccos has half of the digits
