@@ -16,6 +16,7 @@ from flex_robot_sim.dynamics.arm_state import ArmState, StepSettings
 from flex_robot_sim.dynamics.constraints.projection import close_loops, instant_dynamics
 from flex_robot_sim.dynamics.constraints.singular_poses import note_singular_pose
 from flex_robot_sim.dynamics.contact.instant import add_contact_powers, set_loads_and_contacts
+from flex_robot_sim.dynamics.contact.penetration import note_penetration
 from flex_robot_sim.dynamics.forces import add_powers
 from flex_robot_sim.dynamics.free_base import move_base_pose, set_coordinate_rates
 from flex_robot_sim.dynamics.loads import LoadArrays
@@ -77,6 +78,7 @@ def advance_adaptively(
                     qdd[:] = 0.0
                     return step
                 note_validity(arm, solver.y[:n], step, watch, work)
+                note_penetration(step, watch, work)
         q[:], qd[:], qdd[:] = solver.y[:n], solver.y[n:-2], solver.f[n:-2]
         state.flow[:2] += solver.y[-2:]
         if arm.constraint_kind.size:

@@ -8,7 +8,7 @@ from flex_robot_sim.jit.array_table import pass_by_pointer, zeros
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.util.settings import SCHEMES, SimulationSettings
 
-STAGE_ROWS = 9  # vectors of coordinates that a step needs at the same time
+STAGE_ROWS = 10  # vectors of coordinates that a step needs at the same time
 IMPLICIT_MIDPOINT, RK4, SEMI_IMPLICIT_EULER, FORWARD_EULER, REFERENCE = range(len(SCHEMES))
 
 
@@ -21,7 +21,7 @@ class ArmState(NamedTuple):
     qdd: np.ndarray  # (n,)      the latest accelerations
     effort: np.ndarray  # (j,)      of the motors                                  [N m, N]
     flow: np.ndarray  # (3,)      work, dissipated and corrected energy               [J]
-    stage: np.ndarray  # (9, n)    work array of a step
+    stage: np.ndarray  # (10, n)   work array of a step
 
 
 @pass_by_pointer

@@ -41,6 +41,7 @@ from flex_robot_sim.model.friction import (
     smoothed_friction,
     static_friction,
 )
+from flex_robot_sim.spatial.screws import set_copy
 
 
 @compiled
@@ -65,7 +66,7 @@ def set_forces(arm, q, qd, effort, h, guess, work):
             position = q[k] - 0.5 * h * qd[k]
             above, below, a, s, p, ps = -inf, -inf, 0.0, 0.0, 0.0, 0.0
             is_nonlinear, slips, friction = False, False, 0.0
-            effort_limit, cogging, dc_motor = work.effort_limit[j], 0.0, NO_DC_MOTOR
+            effort_limit, dc_motor = work.effort_limit[j], NO_DC_MOTOR
             if side == 0:
                 above, below = position - arm.upper[j], arm.lower[j] - position
                 is_nonlinear = (
@@ -83,7 +84,7 @@ def set_forces(arm, q, qd, effort, h, guess, work):
                 if arm.has_motor_law[j] != 0.0:
                     ripple = ripple_factor(arm, j, q[k])
                     p, ps, effort_limit = ripple * p, ripple * ps, ripple * effort_limit
-                    cogging = cogging_force(arm, j, q[k], h * qd[k])
+                    a += cogging_force(arm, j, q[k], h * qd[k])
                     dc_motor = dc_motor_of(j, ripple, work)
                 if not abs(p - ps * qd[k]) <= effort_limit or (abs(qd[k]) > work.rate_limit[j]):
                     is_nonlinear = True
@@ -135,7 +136,7 @@ def set_forces(arm, q, qd, effort, h, guess, work):
             else:
                 force, slope = a + p, -(s + ps)
             work.joint_force_at_rest[k], work.joint_force_slope[k] = force, slope
-            work.force[k] = force + slope * start + cogging
+            work.force[k] = force + slope * start
             work.added_inertia[k] = -0.5 * h * slope
         if m < 0:
             work.added_inertia[j] += arm.rotor[j]
@@ -187,6 +188,14 @@ def store_joint_forces(arm, qd, work):
             work.gear_law[k, 0] = work.gear_law[k, 1] + work.gear_law[k, 2] * (
                 work.transmission[k] * qd[m] - qd[k]
             )
+
+
+@compiled
+def restore_joint_forces(joint_force, gear_force, work):
+    """Restore the forces of joints (n,) and of gears (j,) from before a rejected step."""
+    set_copy(joint_force, work.joint_force)
+    for j in range(work.gear_law.shape[0]):
+        work.gear_law[j, 0] = gear_force[j]
 
 
 @compiled
@@ -246,6 +255,8 @@ def add_powers(arm, q, qd, qdd, effort, h, weight, work, flow):
             else:
                 # static friction is the remainder of the force balance
                 friction = motor - arm.friction[j, VISCOUS] * v - work.joint_force[driven]
+                if arm.has_motor_law[j] != 0.0:
+                    friction += cogging_force(arm, j, q[driven], h * v)
                 if m < 0:
                     friction += lower - upper + arm.spring[j] * (arm.spring_rest[j] - q[j])
             dissipated += friction * v

@@ -43,7 +43,7 @@ from flex_robot_sim.dynamics.contact.instant import (
     add_stored_forces,
     set_loads_and_contacts,
 )
-from flex_robot_sim.dynamics.contact.penetration import note_penetration
+from flex_robot_sim.dynamics.contact.penetration import note_penetration, substep_within_depth
 from flex_robot_sim.dynamics.contact.solution import (
     add_missed_points,
     choose_points,
@@ -59,7 +59,7 @@ from flex_robot_sim.dynamics.coordinates import integrate
 from flex_robot_sim.dynamics.coupled_damping import apply_coupled_damping
 from flex_robot_sim.dynamics.energy import set_energies, set_energies_of_motion
 from flex_robot_sim.dynamics.factor_reuse import refine_dynamics, solve_dynamics
-from flex_robot_sim.dynamics.forces import add_powers, store_joint_forces
+from flex_robot_sim.dynamics.forces import add_powers, restore_joint_forces, store_joint_forces
 from flex_robot_sim.dynamics.forward_dynamics import base_power
 from flex_robot_sim.dynamics.free_base import (
     begin_at_base_body,
@@ -172,6 +172,7 @@ def advance_explicitly(arm, loads, settings, state, steps, watch, work):
             flow[0], flow[1] = work_before, dissipated_before
             return step
         note_validity(arm, q, step, watch, work)
+        note_penetration(step, watch, work)
         note_singular_pose(arm, step, watch, work)
     return steps
 
@@ -230,6 +231,7 @@ def midpoint_step(arm, loads, settings, state, step, watch, work):
     old_joint_force = stage[6]
     new_q = stage[7]
     new_qd = stage[8]
+    old_gear_force = stage[9]
     remaining, substep, evaluations, last_substep = h, h, 0, work.step[0]
     is_prescribed = is_coupled = is_tied = False
     has_memory, has_loops = work.slip.size > 0, arm.constraint_kind.size > 0
@@ -239,11 +241,15 @@ def midpoint_step(arm, loads, settings, state, step, watch, work):
         is_prescribed = is_prescribed or work.prescribed[j] != 0.0
         has_dc_motor = has_dc_motor or arm.has_motor_law[j] != 0.0
     while remaining > 0.0:
+        if evaluations < MAX_EVALUATIONS:
+            substep = substep_within_depth(substep, MIN_SUBSTEP_RATIO * h, watch, work)
         for k in range(q.size):
             start[k] = qdd[k]
             old_joint_force[k] = work.joint_force[k]
             if substep == last_substep:  # extrapolate the acceleration
                 qdd[k] += qdd[k] - work.last[k]
+        for j in range(arm.motor.size):
+            old_gear_force[j] = work.gear_law[j, 0]
         if is_moved:
             move_base(0.0, substep, work)
         if has_loops:
@@ -376,7 +382,7 @@ def midpoint_step(arm, loads, settings, state, step, watch, work):
         has_missed = arm.contact_kind.size > 0 and add_missed_points(arm, work)
         if has_missed:  # the step did not consider a point that touches: repeat it
             set_copy(start, qdd)
-            set_copy(old_joint_force, work.joint_force)
+            restore_joint_forces(old_joint_force, old_gear_force, work)
             flow[0], flow[1] = work_before, dissipated_before
             continue
         kinetic = work.energy[0]
@@ -393,7 +399,7 @@ def midpoint_step(arm, loads, settings, state, step, watch, work):
         if not is_accurate and evaluations < MAX_EVALUATIONS and substep > MIN_SUBSTEP_RATIO * h:
             substep *= 0.5
             set_copy(start, qdd)
-            set_copy(old_joint_force, work.joint_force)
+            restore_joint_forces(old_joint_force, old_gear_force, work)
             flow[0], flow[1] = work_before, dissipated_before
             continue
         if not is_accurate and dissipated < 0.0:  # passive joint laws add no energy
@@ -407,7 +413,7 @@ def midpoint_step(arm, loads, settings, state, step, watch, work):
         ):
             # the excess is above the kinetic energy, or a loop is open: keep the old state   (T46)
             flow[0], flow[1] = work_before, dissipated_before
-            set_copy(old_joint_force, work.joint_force)
+            restore_joint_forces(old_joint_force, old_gear_force, work)
             qdd[:] = 0.0
             work.last[:] = 0.0
             if has_memory:
@@ -462,6 +468,7 @@ def midpoint_step(arm, loads, settings, state, step, watch, work):
                 accept_motor_step(work)
             if arm.contact_kind.size > 0:
                 keep_gaps(work)
+                note_penetration(step, watch, work)
         if is_moved:
             begin_substep_of_base(work)
         if remaining < MIN_SUBSTEP_RATIO * h:

@@ -13,11 +13,7 @@ import numpy as np
 from numpy import sqrt
 
 from flex_robot_sim.dynamics.constraints.singular_poses import monitored_joints
-from flex_robot_sim.dynamics.contact.penetration import (
-    depth_limits,
-    note_penetration,
-    penetration_line,
-)
+from flex_robot_sim.dynamics.contact.penetration import depth_limits, penetration_line
 from flex_robot_sim.dynamics.mass_matrix import mass_matrix
 from flex_robot_sim.dynamics.sliding_body import free_length
 from flex_robot_sim.dynamics.stability import spring_matrices
@@ -199,7 +195,6 @@ def note_validity(arm, q, step, watch, work):
             x, y, z = work.V[i, 0], work.V[i, 1], work.V[i, 2]
             if x * x + y * y + z * z > watch.turn[k] * watch.turn[k]:
                 watch.turned[k] = step
-    note_penetration(step, watch, work)
 
 
 @compiled

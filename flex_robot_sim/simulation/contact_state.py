@@ -18,15 +18,17 @@ from flex_robot_sim.util.summary import summarized
 @summarized
 class ContactState(NamedTuple):
     """
-    A contact of a link, in the axes of the base frame; forces are means of the last step.
+    A contact of a link, in the axes of the base frame; forces are means over the last step.
 
     That of a batch has a row per member in each field.
 
     Example::
 
-        sim = frs.Simulation(frs.load('polishing_arm'))
-        contact = sim.contact('tool')
-        assert contact.gap > 0.0 and not contact.force.any()
+        builder = frs.ArmBuilder().add_rigid('arm', mass=1.0, centre=(0.2, 0, 0))
+        builder.add_joint('hinge', parent='base', child='arm', axis='y').add_ground(height=-0.2)
+        builder.add_contact('tool', link='arm', shape=frs.Sphere(0.02), xyz=(0.4, 0, 0))
+        contact = frs.Simulation(builder.build()).contact('tool')
+        assert abs(contact.gap - 0.18) < 1e-12 and not contact.force.any()
     """
 
     force: np.ndarray  # (3,)  on the link                                               [N]

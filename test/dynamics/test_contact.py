@@ -53,6 +53,28 @@ def test_a_point_that_goes_through_the_ground_is_reported_once():
     assert len(sim.reports) == 1
 
 
+@pytest.mark.parametrize('shape', ['box size="1 1 {}"', 'cylinder radius="0.3" length="{}"'])
+@pytest.mark.parametrize(('thickness', 'speed', 'step'), [(0.005, 50, 4e-3), (0.002, 20, 1e-3)])
+def test_a_thin_plate_stops_a_fast_ball_or_is_reported(shape, thickness, speed, step):
+    plate = f'<obstacle name="plate"><geometry><{shape.format(thickness)}/></geometry></obstacle>'
+    for radius, stiffness in ((0.01, 1e3), (0.001, 1e3), (0.01, 1e9), (0.001, 1e9)):
+        arm = frs.load(
+            slider(f'stiffness="{stiffness}"', plate, mass=1.0, radius=radius, joints='z'),
+            gravity=(0, 0, 0),
+        )
+        sim = frs.Simulation(arm, frs.SimulationSettings(time_step=step))
+        sim.set_state([0.5], [-speed])
+        sim.advance_to(1.0 / speed)
+        # the spring stops the ball in sqrt(m / k) v, before the plate or only beyond it
+        stops = speed * np.sqrt(1.0 / stiffness) < thickness / 2
+        assert stops == (stiffness == 1e9)
+        assert np.sign(sim.position[0]) == (1 if stops else -1)
+        assert bool(sim.reports) is not stops
+        if not stops:
+            assert 'inside "plate"' in sim.reports[0]
+        assert sim.energy().kinetic + sim.energy().strain <= speed**2 / 2 * (1 + 1e-12)
+
+
 def test_slider_stops_after_v2_over_2_mu_g():
     mu, speed, k, m = 0.3, 2.0, 1e5, 2.0
     arm = frs.load(slider(f'stiffness="{k}" damping="100" friction="{mu}"', mass=m))

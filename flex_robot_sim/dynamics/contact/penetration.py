@@ -2,7 +2,8 @@
 Points that go so deep into a surface that they may come out on its other side.
 
 The force of a contact is that of a touch. A point beyond the middle of a thin obstacle is pushed
-out on the far side, and one with too little stiffness falls through the ground.
+out on the far side, and one with too little stiffness falls through the ground. The depth that is
+reported begins before the middle, and no substep is long enough to pass this range unseen.
 """
 
 from __future__ import annotations
@@ -15,18 +16,37 @@ import numpy as np
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.model.arm_model import ArmModel
 
+MAX_ADVANCE = 0.9  # of the limit of depth; the range beyond the limit is at least as wide as it
+
 
 def depth_limits(arm: ArmModel) -> np.ndarray:
-    """Depth (g,) [m] of each point up to the middle of its shape, or of the surface."""
+    """
+    Depth (g,) [m] of each point up to the middle of its shape, or of the surface.
+
+    The centre of the point is then at most half way from the surface to the middle of what it
+    touches, so that a corner of a box is reported on its way, too.
+    """
     return np.array(
         [
-            min(shape.half_thickness, surface.half_thickness)
+            min(
+                shape.half_thickness, surface.half_thickness, radius + 0.5 * surface.half_thickness
+            )
             for contact in arm.description.contacts
             for shape in contact.shapes
-            for _ in shape.points()
+            for _, radius in shape.points()
             for surface in contact.surfaces
         ]
     )
+
+
+@compiled
+def substep_within_depth(substep, shortest, watch, work):
+    """Halve a substep [s] until no point advances beyond its gap by more than its limit."""
+    for g in range(watch.depth.size):
+        way = max(work.contact_start[g], 0.0) + MAX_ADVANCE * watch.depth[g]
+        while -work.contact_start_gap_rate[g] * substep > way and substep > shortest:
+            substep *= 0.5
+    return substep
 
 
 @compiled
