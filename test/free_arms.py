@@ -1,6 +1,10 @@
-"""Arms with a free base."""
+"""Arms with a free base, and their motion in flight."""
 
 import re
+
+import numpy as np
+
+import flex_robot_sim as frs
 
 # a satellite with two flexible links; 23 kg
 SPACE_ARM = """<robot name="space_arm"><link name="world"/>
@@ -48,3 +52,25 @@ def with_free_root(text, kind='floating'):
         f'<parent link="world_frame"/><child link="{root}"/><axis xyz="0 0 1"/></joint>',
         1,
     )
+
+
+def violent(arm, rate, time_step=1e-3, seed=1):
+    """Return a Simulation whose joints and base have random rates."""
+    sim, v = frs.Simulation(arm, frs.SimulationSettings(time_step=time_step)), np.zeros(arm.nv)
+    rng = np.random.default_rng(seed)
+    arm.set_joints(v, rate * rng.normal(size=len(arm.joint_names)))
+    v[arm.base_q] = rate * rng.normal(size=len(arm.arrays.base))
+    sim.set_state(v=v)
+    return sim
+
+
+def largest_rise(sim, steps):
+    """Largest rise of the energy in a step, over the energy at the start; and the momentum's."""
+    momentum, last, rise = sim.momentum(), sim.energy(), 0.0
+    scale = last.kinetic + last.strain
+    for _ in range(steps):
+        sim.step()
+        energy = sim.energy()
+        rise = max(rise, energy.kinetic + energy.strain - last.kinetic - last.strain)
+        last = energy
+    return rise / scale, abs(sim.momentum() - momentum).max() / abs(momentum).max()

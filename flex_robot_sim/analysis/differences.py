@@ -11,7 +11,9 @@ from collections.abc import Callable
 import numpy as np
 
 from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.model.body_kinds import SLIDING
 from flex_robot_sim.model.free_base import coordinate_rates
+from flex_robot_sim.model.slide_columns import LENGTH, OFFSET
 
 DIFFERENCE_STEP = 0.01  # over the scale of the coordinate
 DIFFERENCE_WEIGHTS = (3 / 4, -3 / 20, 1 / 60)  # at 1, 2, 3 steps
@@ -24,6 +26,17 @@ def scales(model: ArmModel) -> np.ndarray:
         rotation = np.abs(beam.Theta).max(axis=(0, 1))
         result[model.elastic_coordinates(i)] = 1 / np.maximum(rotation, 1 / beam.length)
     return result
+
+
+def difference_steps(arm: ArmModel) -> np.ndarray:
+    """Return steps (n,), which are small for the shortest free length of a sliding link, too."""
+    steps, arrays = DIFFERENCE_STEP * scales(arm), arm.arrays
+    for i in map(int, np.flatnonzero(arrays.kind == SLIDING)):
+        joint, data = arrays.slide[i], arrays.slide_data[i]
+        shortest = data[OFFSET] + arrays.lower[joint]
+        steps[joint] *= min(shortest, 1.0)
+        steps[arm.elastic_coordinates(i)] *= shortest / data[LENGTH]
+    return steps
 
 
 def difference(
@@ -44,7 +57,7 @@ def slopes(
 
     Those by the coordinates of a free base are by small motions in its own axes (T113).
     """
-    steps = np.diag(DIFFERENCE_STEP * scales(arm))
+    steps = np.diag(difference_steps(arm))
     found = np.array([difference(function, q, step) / step.sum() for step in steps]).T
     if q[arm.base_q].any():
         found[:, arm.base_q] = found[:, arm.base_q] @ coordinate_rates(arm, q[arm.base_q])

@@ -17,7 +17,12 @@ from numpy.typing import ArrayLike
 from flex_robot_sim.analysis import operating_point
 from flex_robot_sim.analysis.constraint_terms import gaps_and_jacobian
 from flex_robot_sim.analysis.deflection import tip_deflection
-from flex_robot_sim.analysis.differences import DIFFERENCE_STEP, difference, scales
+from flex_robot_sim.analysis.differences import (
+    DIFFERENCE_STEP,
+    difference,
+    difference_steps,
+    scales,
+)
 from flex_robot_sim.analysis.drive_conditions import (
     Gains,
     drive_efforts,
@@ -279,10 +284,11 @@ def _slopes_of_tip_rate(model, link, q, qd):
 
 def _slopes(model, link, q, function):
     """Return derivatives (6, n) of a function of the coordinates of one flexible link."""
-    out, steps = np.zeros((6, model.size)), np.diag(DIFFERENCE_STEP * scales(model))
-    for _, columns in model.beams_of(link):
-        for k in range(columns.start, columns.stop):
-            out[:, k] = difference(function, q, steps[k]) / steps[k, k]
+    out, steps = np.zeros((6, model.size)), np.diag(difference_steps(model))
+    guides = model.arrays.slide[model.segments[link]]
+    elastic = [np.arange(columns.start, columns.stop) for _, columns in model.beams_of(link)]
+    for k in np.concatenate([guides[guides >= 0], *elastic]):
+        out[:, k] = difference(function, q, steps[k]) / steps[k, k]
     return out
 
 

@@ -89,12 +89,12 @@ def _problems(link, beam, links, joints) -> Iterator[Problem]:
             f'does not lie along the axis of joint "{joint.name}"',
             'Let the axis point from the link origin to the end of the beam',
         )
-    yield from _unsupported(link, beam, joints)
+    yield from _unsupported(link, beam)
     yield from _lengths(beam, joint)
     yield from _places(link, beam, joint, links, joints)
 
 
-def _unsupported(link, beam, joints):
+def _unsupported(link, beam):
     has = {
         '<elements>': beam.elements > 0,
         'segments': beam.segments > 1,
@@ -111,9 +111,6 @@ def _unsupported(link, beam, joints):
                 f'has {what}',
                 'Keep to assumed modes of a straight, uniform beam without sensors',
             )
-    base = next((one for one in joints.values() if one.is_base), None)
-    if base is not None:
-        yield f'is on a free base, joint "{base.name}"', 'Make the joint fixed'
 
 
 def _lengths(beam, joint):

@@ -1,15 +1,18 @@
 """
 Derivatives of the inverse dynamics of arms with sliding links, by central differences.
 
-Differences by the coordinates are of sixth order. The forces are quadratic in the rates, so that
-those by the rates are exact to rounding.
+Differences by the coordinates are of sixth order. Those of a free base are by small motions in its
+own axes (T113). The forces are quadratic in the rates, so that differences by the rates are exact
+to rounding.
 """
 
 import numpy as np
 
 from flex_robot_sim.dynamics.compiled_mass_matrix import set_mass_matrix
 from flex_robot_sim.dynamics.forward_dynamics import inverse_dynamics
+from flex_robot_sim.dynamics.free_base import set_coordinate_rates
 from flex_robot_sim.dynamics.loads import set_loads
+from flex_robot_sim.dynamics.sliding_body import free_length
 from flex_robot_sim.dynamics.sliding_strain import add_sliding_damping
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.model.body_kinds import SLIDING
@@ -17,6 +20,7 @@ from flex_robot_sim.spatial.screws import set_copy
 
 JOINT_STEP = 0.01  # of joints and motors [rad, m]
 ELASTIC_STEP = 1e-3  # [m, rad]
+SLIDE_STEP = 1 / 300  # of a guide, over the free length: forces contain its power -5
 WEIGHTS = np.array([3 / 4, -3 / 20, 1 / 60])  # at 1, 2, 3 steps
 
 
@@ -28,19 +32,21 @@ def set_numeric_derivatives(arm, loads, q, qd, qdd, work, M, by_rate, by_coordin
     They include the damping of sliding links, which depends on the coordinates.
     """
     n = q.size
-    moved, force = work.cg_vectors[0], work.cg_vectors[1]
-    set_copy(q, moved)
-    set_mass_matrix(arm, moved, work, M)
-    elastic = n - arm.shared.shape[0]
+    moved, force, unit, change = work.cg_vectors
+    set_mass_matrix(arm, q, work, M)
+    unit[:] = 0.0
     for k in range(n):
-        step = JOINT_STEP if k < elastic else ELASTIC_STEP
+        step = difference_step(arm, q, k)
+        unit[k] = 1.0
+        set_coordinate_rates(arm, q, unit, work, change)
+        unit[k] = 0.0
         for m in range(6):
             sign = 1.0 if m < 3 else -1.0
-            moved[k] = q[k] + sign * (m % 3 + 1) * step
+            for r in range(n):
+                moved[r] = q[r] + sign * (m % 3 + 1) * step * change[r]
             set_needed_force(arm, loads, moved, qd, qdd, work, force)
             for r in range(n):
                 by_coordinate[r, k] += sign * WEIGHTS[m % 3] / step * force[r]
-        moved[k] = q[k]
     set_copy(qd, moved)
     for k in range(n):
         for m in range(2):
@@ -51,6 +57,17 @@ def set_numeric_derivatives(arm, loads, q, qd, qdd, work, M, by_rate, by_coordin
                 by_rate[r, k] += 0.5 * sign * force[r]
         moved[k] = qd[k]
     set_needed_force(arm, loads, q, qd, qdd, work, force)
+
+
+@compiled
+def difference_step(arm, q, k):
+    """Step of coordinate k [rad, m]."""
+    if k >= q.size - arm.shared.shape[0]:
+        return ELASTIC_STEP
+    for i in range(arm.parent.size):
+        if arm.kind[i] == SLIDING and arm.slide[i] == k:
+            return SLIDE_STEP * free_length(arm, i, q)
+    return JOINT_STEP
 
 
 @compiled

@@ -9,6 +9,7 @@ from compare import GRAVITY, arm_of, assert_same, forward, inverse
 from free_arms import SPACE_ARM, freed
 from random_arms import random_robot, random_state
 from scipy.spatial.transform import Rotation
+from sliding_arms import telescope
 
 import flex_robot_sim as frs
 from flex_robot_sim.dynamics.mass_matrix import mass_matrix
@@ -21,7 +22,7 @@ ORDER = {'floating': (3, 4, 5, 0, 1, 2), 'planar': (1, 2, 0)}  # of Pinocchio's 
 def in_pinocchio(pin, arm, text, q, pose):
     """Return the arm in Pinocchio: model, data, configuration, and our index of each rate."""
     model, kind = pin.buildModelFromXML(text), arm.description.free_joint.kind
-    theirs, index = pin.neutral(model), np.zeros(arm.nv, int)
+    theirs, index = pin.neutral(model), np.zeros(model.nv, int)
     base = model.joints[model.getJointId('anchor')]
     if kind == 'floating':
         theirs[base.idx_q : base.idx_q + 7] = pose
@@ -75,6 +76,29 @@ def test_random_trees_with_a_free_base_move_as_in_pinocchio(kind, decade):
         expected[index] = pin.aba(model, data, theirs, v[index], effort[index])
         joints = len(arm.joint_names)
         assert_same(forward(arm, q, v, effort[:joints]), expected, 1 / scale, 1e-12)
+
+
+@pytest.mark.parametrize('kind', ORDER)
+def test_straight_sliding_links_on_a_free_base_are_rigid_ones_of_pinocchio(kind):
+    pin = pytest.importorskip('pinocchio')
+    text = freed(telescope(), kind)
+    arm = arm_of(text)
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        x, (q, v, a) = rng.normal(size=len(arm.arrays.base)), rng.normal(size=(3, arm.nv))
+        arm.set_joints(q, rng.uniform(0.0, 0.7, size=len(arm.joint_names)))
+        q[arm.base_q] = x
+        q[arm.elastic_q] = v[arm.elastic_q] = a[arm.elastic_q] = 0.0
+        screw = np.zeros(6)
+        screw[arm.arrays.base[:, 1]] = x
+        model, data, theirs, index = in_pinocchio(pin, arm, text, q, cayley(screw))
+        M = pin.crba(model, data, theirs)
+        M = np.triu(M) + np.triu(M, 1).T
+        scale = np.sqrt(np.diag(M))
+        ours = frs.mass_matrix(arm, q)[np.ix_(index, index)]
+        assert_same(ours, M, np.outer(scale, scale), 1e-12)
+        force = pin.rnea(model, data, theirs, v[index], a[index])
+        assert_same(inverse(arm, q, v, a)[index], force, scale, 1e-12)
 
 
 def tumbling(arm, seed=0, **settings):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from compare import arm_of
 from contact_arms import grasping_satellite
-from free_arms import SPACE_ARM, freed
+from free_arms import SPACE_ARM, freed, largest_rise, violent
 from random_arms import random_robot
 from scipy.spatial.transform import Rotation
 
@@ -16,28 +16,6 @@ BODY = """<robot name="body"><link name="world"/><link name="body">
 <inertial><origin xyz="0.1 0.05 -0.02"/><mass value="2"/>
 <inertia ixx="0.3" iyy="0.4" izz="0.5" ixy="0" ixz="0" iyz="0"/></inertial></link>
 <joint name="free" type="floating"><parent link="world"/><child link="body"/></joint></robot>"""
-
-
-def violent(arm, rate, time_step=1e-3, seed=1):
-    """Return a Simulation whose joints and base have random rates."""
-    sim, v = frs.Simulation(arm, frs.SimulationSettings(time_step=time_step)), np.zeros(arm.nv)
-    rng = np.random.default_rng(seed)
-    arm.set_joints(v, rate * rng.normal(size=len(arm.joint_names)))
-    v[arm.base_q] = rate * rng.normal(size=len(arm.arrays.base))
-    sim.set_state(v=v)
-    return sim
-
-
-def largest_rise(sim, steps):
-    """Largest rise of the energy in a step, over the energy at the start; and the momentum's."""
-    momentum, last, rise = sim.momentum(), sim.energy(), 0.0
-    scale = last.kinetic + last.strain
-    for _ in range(steps):
-        sim.step()
-        energy = sim.energy()
-        rise = max(rise, energy.kinetic + energy.strain - last.kinetic - last.strain)
-        last = energy
-    return rise / scale, abs(sim.momentum() - momentum).max() / abs(momentum).max()
 
 
 @pytest.mark.parametrize(
