@@ -16,8 +16,8 @@ from numpy.typing import ArrayLike
 
 from flex_robot_sim.analysis.jacobians import frame_of, jacobian, pose
 from flex_robot_sim.analysis.joint_space_inertia import rigid_coordinates, rigid_moves
-from flex_robot_sim.analysis.loop_poses import full_pose
-from flex_robot_sim.analysis.motor_search import search_motors
+from flex_robot_sim.analysis.loop_poses import full_pose, reachable_pose
+from flex_robot_sim.analysis.motor_search import WITHIN, search_motors
 from flex_robot_sim.analysis.pose_search import (
     MAX_STEPS,
     PATIENCE,
@@ -40,14 +40,14 @@ from flex_robot_sim.model.arguments import (
     whole,
 )
 from flex_robot_sim.model.arm_model import ArmModel, Frame
-from flex_robot_sim.model.start_pose import start_position
+from flex_robot_sim.model.start_pose import beyond_limits, nearest_within_limits, start_position
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.summary import summarized
 
 TOLERANCE = 1e-6  # of the position [m], and of the turn [rad]
 FINEST = 1e-9  # of the search with straight links, in the same units
 NEAR = 1e-5  # of that with sag, after which one step more is exact: it converges quadratically
-WITHIN = 1e-7  # error with which a search with sag has succeeded [m]
+NEARBY = 0.5  # error of a start from which motors compensate the sag at once, over the lever
 SAGGING_SEARCHES = 12  # of solutions with straight links that sag may not keep from the target
 ENDLESS = 8 * np.pi  # range of a joint from which random starts are within +-pi  [rad, m]
 SINGULAR = 1e-3  # ratio of the smallest to the largest singular value of the Jacobian
@@ -135,18 +135,23 @@ def inverse_kinematics(
         joints = full_pose(arm, 'q', q)
     whole('searches', searches)
     checked_seed(seed)
+    words = arm, frame, search, joints, searches, seed
     if arm.description.constraints:
         is_straight = truth('straight', straight) or arm.size == joints.size
-        at, tried = _find_in_loops(arm, loads, frame, search, joints, searches, seed, is_straight)
+        if is_straight:
+            at, tried = _find_in_loops(*words)
+        else:
+            at, tried = _find_sagging(arm, loads, frame, search, _starts_of_sag_in_loops(*words))
     else:  # mimic joints follow in the search
         hanging = np.flatnonzero(~arm.actuated & (search.leader < 0))
         search.lower[hanging] = search.upper[hanging] = joints[hanging]
         is_straight = truth('straight', straight) or not (hanging.size or arm.size > joints.size)
         with borrowed(arm) as scratch:
-            at, tried = _find_straight(arm, frame, search, joints, searches, seed, scratch)
-            if not is_straight:
-                starts = _random_starts(arm, min(searches, SAGGING_SEARCHES) - 1, seed + 1)
-                at, tried = _find_sagging(arm, loads, frame, search, at, tried, starts, scratch)
+            if is_straight:
+                at, tried = _find_straight(*words, scratch)
+            else:
+                starts = _starts_of_sag(*words, scratch)
+                at, tried = _find_sagging(arm, loads, frame, search, starts)
     found = _as_reach(arm, at, name, search, tried)
     if not (found.is_reached or truth('nearest', nearest)):
         raise SettingError(_out_of_reach(name, found))
@@ -232,38 +237,52 @@ def _find_straight(arm, frame, search, joints, searches, seed, scratch):
     return q, abs(tried)
 
 
-def _find_sagging(arm, loads, frame, search, q, tried, starts, scratch):
+def _starts_of_sag(arm, frame, search, joints, searches, seed, scratch):
+    """
+    Yield coordinates (n,) from which motors compensate the sag, and the searches until then.
+
+    The first ones are those of a start near the target, on whose branch the solution then is.
+    Others are solutions with straight links: at a limit or near a singular pose, sag may keep the
+    arm from a target that the straight arm reaches there.
+    """
+    q = np.zeros(arm.size)
+    q[arm.joint_q] = np.clip(joints, search.lower, search.upper)
+    error = _straight_error(arm, frame, search, q, scratch)
+    if error <= NEARBY * _lever(arm):
+        arm.set_joints(q, q[arm.joint_q].copy())
+        yield q, 1
+    q, tried = _find_straight(arm, frame, search, joints, searches, seed, scratch)
+    yield q, tried
+    if _straight_error(arm, frame, search, q, scratch) <= TOLERANCE:
+        for start in _random_starts(arm, min(searches, SAGGING_SEARCHES) - 1, seed + 1):
+            tried += 1
+            if _run(arm, frame, search, start[None], q, scratch) > 0:
+                arm.set_joints(q, q[arm.joint_q].copy())
+                yield q, tried
+
+
+def _find_sagging(arm, loads, frame, search, starts):
     """
     Return the equilibrium (n,) nearest to the target, and the searches.
 
-    At a limit, sag may keep the arm from a target that the straight arm reaches. Then the next
-    solution of the straight arm is tried.
-
-    :param q: coordinates (n,) of the straight arm, at the target if it reaches it.
-    :param tried: searches until then; starts: of further ones (k, joints).
+    :param starts: see `_starts_of_sag`.
     """
-    best, least, failure = q, np.inf, None
-    is_reachable = _straight_error(arm, frame, search, q, scratch) <= TOLERANCE
-    for start in (None, *(starts if is_reachable else ())):
-        if least <= WITHIN:
-            break
-        if start is not None:
-            tried += 1
-            if not _run(arm, frame, search, start[None], q, scratch) > 0:
-                continue
-            arm.set_joints(q, q[arm.joint_q].copy())
+    best, least, failure, tried = None, np.inf, None, 0
+    for start, tried in starts:
         try:
-            found, error = _sag(arm, loads, frame, search, q[arm.motor_q])
+            found, error = _sag(arm, loads, frame, search, start[arm.motor_q])
         except SettingError as no_equilibrium:
             failure = failure or no_equilibrium
         else:
             if error < least:
                 best, least = found, error
-    if failure and not least < np.inf:
+            if least <= WITHIN:
+                return best, tried
+    if best is None:
+        assert failure  # of every start
         raise failure
-    if not least <= WITHIN:  # to the minimum, which a stalled search is only near
-        best, _ = _sag(arm, loads, frame, search, best[arm.motor_q], MAX_STEPS)
-    return best, tried
+    # to the minimum, which a stalled search is only near
+    return _sag(arm, loads, frame, search, best[arm.motor_q], MAX_STEPS)[0], tried
 
 
 def _sag(arm, loads, frame, search, motors, patience=PATIENCE):
@@ -289,25 +308,48 @@ def _straight_error(arm, frame, search, q, scratch):
     return float(np.sqrt(square))
 
 
-def _find_in_loops(arm, loads, frame, search, joints, searches, seed, is_straight):
-    """Return the coordinates (n,) of closed loops nearest to the target, and the searches."""
+def _find_in_loops(arm, frame, search, joints, searches, seed):
+    """Return the coordinates of straight closed loops nearest to the target, and the searches."""
 
     def straight(pose):
         q = rigid_coordinates(arm, pose)
         return q, rigid_moves(arm, q)
 
     starts = np.vstack([joints, _random_starts(arm, searches - 1, seed)])
-    q, _, tried = search_motors(arm, frame.body, search, starts, FINEST, straight)
-    if is_straight:
-        return q, tried
-    return _sag(arm, loads, frame, search, q[arm.motor_q])[0], tried
+    closed = (pose for start in starts if (pose := _closed_within_limits(arm, start)) is not None)
+    q, error, tried = search_motors(arm, frame.body, search, closed, FINEST, straight)
+    if not tried:
+        beyond = beyond_limits(arm, reachable_pose(arm, nearest_within_limits(arm, joints)))
+        raise SettingError(f'no search can start: {beyond}. Give q within the limits')
+    if not error <= FINEST:  # to the minimum, which a stalled search is only near
+        near = [q[arm.joint_q]]
+        q, *_ = search_motors(arm, frame.body, search, near, FINEST, straight, MAX_STEPS)
+    return q, tried
+
+
+def _starts_of_sag_in_loops(arm, frame, search, joints, searches, seed):
+    """Yield coordinates (n,) and searches as `_starts_of_sag`."""
+    pose = _closed_within_limits(arm, joints)
+    if pose is not None:
+        q = rigid_coordinates(arm, pose)
+        with borrowed(arm) as scratch:
+            error = _straight_error(arm, frame, search, q, scratch)
+        if error <= NEARBY * _lever(arm):
+            yield q, 1
+    yield _find_in_loops(arm, frame, search, joints, searches, seed)
+
+
+def _closed_within_limits(arm, start):
+    """Return the closed pose (joints,) next to a start; None if passive joints leave limits."""
+    pose = reachable_pose(arm, nearest_within_limits(arm, start))
+    return None if beyond_limits(arm, pose) else pose
 
 
 def _run(arm, frame, search, starts, q, scratch):
     """Search from the starts (searches, joints); see `search_pose`."""
-    return scratch.call(
-        search_pose, arm.arrays, frame.body, starts, FINEST, q, search, scratch.work
-    )
+    starts, errors = starts.copy(), np.empty(len(starts))
+    words = arm.arrays, frame.body, starts, errors, FINEST, q, search, scratch.work
+    return scratch.call(search_pose, *words)
 
 
 def _as_reach(arm, q, name, search, tried):

@@ -49,8 +49,15 @@ def pose_of_drives(arm: ArmModel, position: np.ndarray) -> np.ndarray:
 
 
 def reachable_pose(arm: ArmModel, position: np.ndarray) -> np.ndarray:
-    """Return `position` (joints,), or the last pose on the way to it where closed loops open."""
-    return followed_pose(arm, position)[0] if arm.closed_loops else position
+    """
+    Return joint positions (joints,) that close all loops, with the drives as near as they get.
+
+    Trees and closed poses keep the position. Otherwise the drives stop on the way from the start
+    pose where the loops open.
+    """
+    if not arm.closed_loops or _is_closed(_relaxed(arm), position):
+        return position
+    return followed_pose(arm, position)[0]
 
 
 def hanging_pose(arm: ArmModel, position: np.ndarray) -> np.ndarray:

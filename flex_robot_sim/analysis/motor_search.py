@@ -6,7 +6,7 @@ and damped least squares are those of `pose_search` (T84), with the Jacobian by 
 step closes the loops, from the last pose.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 
 import numpy as np
@@ -30,6 +30,7 @@ from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.util.exceptions import SettingError
 
 MAX_STEP = 0.3  # of a motor                                                        [rad, m]
+WITHIN = 1e-7  # error with which a search has succeeded                            [m]
 
 Place = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 """Coordinates (n,) of an arm at a closed pose (joints,), and their motion (n, joints) by each."""
@@ -39,7 +40,7 @@ def search_motors(
     arm: ArmModel,
     body: int,
     search: PoseSearch,
-    starts: np.ndarray,
+    starts: Iterable[np.ndarray],
     tolerance: float,
     place: Place,
     patience: int = PATIENCE,
@@ -48,15 +49,15 @@ def search_motors(
     Return the coordinates (n,) nearest to the target, their |e| [m], and the number of searches.
 
     :param body: body of the frame that moves; search: its `rows` are (n, 9).
-    :param starts: poses (searches, joints) [rad, m], which the loops follow as far as they close.
-    :param tolerance: of |e|, after which the search takes one step more [m].
+    :param starts: closed poses (joints,) [rad, m] from which searches start.
+    :param tolerance: of |e|, after which the search takes one step more [m]. Near a singular pose,
+        where one step is too few, more follow.
     :param patience: stalled steps after which a search ends.
     """
     best, least, tried = np.zeros(arm.size), np.inf, 0
     for start in starts:
         tried += 1
-        pose = followed_pose(arm, start)[0] if arm.closed_loops else start
-        q, error = _descend(arm, body, search, pose, tolerance, place, patience)
+        q, error = _descend(arm, body, search, start, tolerance, place, patience)
         if error < least:
             best, least = q, error
         if least <= tolerance:
@@ -97,7 +98,7 @@ def _descend(arm, body, search, pose, tolerance, place, patience):
         damping = (
             max(damping / DAMPING_RATIO, LEAST_DAMPING) if is_gain else damping * DAMPING_RATIO
         )
-        if is_last or stalled > patience:
+        if is_last and np.sqrt(square) <= WITHIN or stalled > patience:
             break
     return q, float(np.sqrt(square))
 

@@ -29,6 +29,7 @@ from flex_robot_sim.spatial.exponential import set_rotation_vector
 from flex_robot_sim.spatial.screws import dot, set_copy, set_product
 
 MAX_STEPS = 60  # of one search, and again from the nearest pose
+MINIMA = 10  # of the nearest ends of searches
 PATIENCE = 5  # stalled steps after which a search starts again
 STALLED = 0.95  # ratio of successive |e|^2 from which a step counts as stalled
 FIRST_DAMPING, LEAST_DAMPING, DAMPING_RATIO = 0.1, 1e-8, 4.0
@@ -64,31 +65,39 @@ class PoseSearch(NamedTuple):
 
 
 @compiled
-def search_pose(arm, body, starts, tolerance, q, search, work):
+def search_pose(arm, body, starts, errors, tolerance, q, search, work):
     """
     Set the joints in q to the first pose within the tolerance, or to the nearest pose found.
 
     :param body: body of the frame that moves.
-    :param starts: joint positions from which searches start, (searches, joints) [rad, m].
+    :param starts: joint positions from which searches start, (searches, joints) [rad, m]; then
+        those at which they end.
+    :param errors: |e|^2 there, (searches,) [m2].
     :param tolerance: of |e| [m].
     :param q: coordinates, (n,); those of elastic parts stay as they are.
     :returns: number of searches, negative if none has succeeded.
     """
-    joints, least, tried = search.lower.size, -1.0, 0
-    while tried < starts.shape[0]:
+    joints, searches = search.lower.size, starts.shape[0]
+    for k in range(searches):
         for j in range(joints):
-            q[j] = min(max(starts[tried, j], search.lower[j]), search.upper[j])
-        found = descend(arm, body, tolerance, PATIENCE, q, search, work)
-        tried += 1
+            q[j] = min(max(starts[k, j], search.lower[j]), search.upper[j])
+        errors[k] = descend(arm, body, tolerance, PATIENCE, q, search, work)
+        if sqrt(errors[k]) <= tolerance:
+            return k + 1
+        set_copy(q[:joints], starts[k])
+    least = -1.0
+    for _ in range(min(MINIMA, searches)):  # to the minima, which stalled searches are only near
+        k = np.argmin(errors)
+        errors[k] = np.inf
+        set_copy(starts[k], q[:joints])
+        found = descend(arm, body, tolerance, MAX_STEPS, q, search, work)
         if least < 0.0 or found < least:
             least = found
             set_copy(q[:joints], search.best)
         if sqrt(least) <= tolerance:
             break
     set_copy(search.best, q[:joints])
-    if not sqrt(least) <= tolerance:  # to the minimum, which a stalled search is only near
-        least = descend(arm, body, tolerance, MAX_STEPS, q, search, work)
-    return tried if sqrt(least) <= tolerance else -tried
+    return searches if sqrt(least) <= tolerance else -searches
 
 
 @compiled

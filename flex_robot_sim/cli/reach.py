@@ -126,6 +126,8 @@ def _as_text(summary):
     for (name, value), unit in zip(summary['joints'].items(), summary['unit'].values()):
         yield f'  {name:20}  {value:10.6g} {unit}'
     yield f'  distance {summary["distance"]:.1e} m, turn {summary["angle"]:.1e} rad'
+    if summary['offset']:
+        yield f'  the axis passes the point at {summary["offset"]:.1e} m'
     if summary['sag']:
         yield f'  sag of the arm {summary["sag"]:.3g} m, which these positions compensate'
     for name in summary['bent_too_far']:

@@ -5,6 +5,7 @@ import pytest
 from contact_arms import reaching_arm
 from public_robots import public_robot
 from refusals import refusal
+from scipy.optimize import minimize
 
 import flex_robot_sim as frs
 from flex_robot_sim.util.exceptions import SettingError
@@ -134,6 +135,46 @@ def test_a_stretched_arm_is_singular_and_a_bent_one_is_not():
         J = frs.jacobian(arm, found.q, representation='hybrid')
         expected = abs(np.linalg.det(J[:, arm.joint_q]))
         assert found.manipulability == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.slow
+def test_a_search_from_a_solution_of_a_sagging_arm_returns_it():
+    rigid = frs.load(str(public_robot(PUBLIC[0])))
+    gears = ''.join(
+        f'<joint name="{name}" stiffness="{3000 - 500 * k}" rotor_inertia="1"/>'
+        for k, name in enumerate(rigid.joint_names)
+    )
+    words = f'<flexibility>{gears}</flexibility></robot>'
+    arm = frs.load(rigid.description.text.replace('</robot>', words))
+    random = np.random.default_rng(5)
+    for _ in range(60):  # some near singular poses
+        start = random_joints(arm, random)
+        target = frs.pose(arm, frs.equilibrium(arm, start).q)
+        found = frs.inverse_kinematics(arm, target, start)
+        np.testing.assert_allclose(found.joints, start, rtol=0.0, atol=1e-9)
+        # from nearby, as along a path, the arm stays on its branch
+        near = start + random.uniform(-0.03, 0.03, start.size)
+        found = frs.inverse_kinematics(arm, target, near)
+        np.testing.assert_allclose(found.joints, near, rtol=0.0, atol=0.3)
+
+
+@pytest.mark.slow
+def test_the_nearest_pose_of_a_public_arm_is_that_of_slsqp():
+    arm, target = frs.load(str(public_robot(PUBLIC[1]))), np.array([-0.7494, 0.22669, -1.5461])
+    fingers = np.arange(len(arm.joint_names)) > 6
+    lower, upper = np.where(fingers, 0.0, [arm.arrays.lower, arm.arrays.upper])
+
+    def square(joints):
+        q = coordinates(arm, joints)
+        miss = frs.pose(arm, q)[:3, 3] - target
+        J = frs.jacobian(arm, q, representation='hybrid')[3:, arm.joint_q]
+        return miss @ miss, 2.0 * miss @ J
+
+    random, bounds = np.random.default_rng(1), list(zip(lower, upper))
+    words: dict = {'jac': True, 'bounds': bounds, 'method': 'SLSQP', 'options': {'ftol': 1e-14}}
+    least = min(minimize(square, random.uniform(lower, upper), **words).fun for _ in range(20))
+    found = frs.inverse_kinematics(arm, target, straight=True, nearest=True)
+    assert found.distance <= np.sqrt(least) + 1e-5
 
 
 @pytest.mark.parametrize(

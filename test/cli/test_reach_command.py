@@ -45,6 +45,17 @@ def test_the_nearest_place_has_its_distance(capsys):
     assert '"tool" comes as near as 8.0' in capsys.readouterr().out.splitlines()[0]
 
 
+def test_the_distance_of_the_axis_from_the_point_is_printed(capsys):
+    words = ['reach', 'two_link', *AT, '--through', '0.3,0.1,0.4', '--nearest']
+    assert main([*words, '--json']) == 0
+    joints = [*json.loads(capsys.readouterr().out)['joints'].values()]
+    arm = frs.load('two_link')
+    T = frs.pose(arm, frs.equilibrium(arm, joints).q)
+    offset = np.linalg.norm(np.cross(T[:3, 2], np.array([0.3, 0.1, 0.4]) - T[:3, 3]))
+    assert main(words) == 0
+    assert f'  the axis passes the point at {offset:.1e} m' in capsys.readouterr().out.splitlines()
+
+
 @pytest.mark.parametrize(
     ('words', 'expected'),
     [
