@@ -4,8 +4,9 @@ Gravity feed-forward: efforts that hold an arm in a pose, updated at every contr
 Elastic links come to rest where K e + g(q, e) = 0, with the forces g that carry the weight at the
 joint positions q. Every call makes one correction e -= w K^-1 (K e + g), starting from the last
 e. While the target moves, e follows it closely; at a fixed target it converges within a few
-calls. The share w is 1, and is halved if a correction is larger than the one before. If e
-diverges (the arm buckles, or the weight is large against its stiffness), the arm counts as
+calls. The stiffness of a sliding link is that of its present free length; its strain pushes it
+along its guide. The share w is 1, and is halved if a correction is larger than the one before. If
+e diverges (the arm buckles, or the weight is large against its stiffness), the arm counts as
 straight from then on.
 """
 
@@ -15,13 +16,15 @@ import numpy as np
 
 from flex_robot_sim.analysis.differences import scales
 from flex_robot_sim.control.free_base import actuated_arm
-from flex_robot_sim.control.gear_lead import GearLead
 from flex_robot_sim.control.gravity_table import MAX_JOINTS, GravityTable
 from flex_robot_sim.control.joint_springs import spring_efforts
 from flex_robot_sim.control.loop_feed_forward import LoopFeedForward
+from flex_robot_sim.control.motor_offset import MotorOffset
 from flex_robot_sim.dynamics.forward_dynamics import inverse_dynamics
+from flex_robot_sim.dynamics.sliding_strain import set_sliding_springs
 from flex_robot_sim.dynamics.stability import spring_matrices
 from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.model.body_kinds import SLIDING
 from flex_robot_sim.model.workspace import make_workspace
 
 SETTLED_TURN = 1e-10  # section rotation of a correction at which e has converged   [rad]
@@ -37,7 +40,7 @@ class FeedForward:
         """Allocate; `kind` is one of FEED_FORWARDS except 'none'."""
         arrays, n = arm.arrays, len(arm.joint_names)
         self.effort = np.zeros(n)  # of the motors                                 [N m, N]
-        self.lead = np.zeros(n)  # offset from link side to motor side           [rad, m]
+        self.motor_offset = np.zeros(n)  # offset from link side to motor side           [rad, m]
         self.is_settled = self.has_diverged = False
         self._arrays, self._work = arrays, make_workspace(arrays)
         self._sprung_arm = arm if arrays.spring.any() else None
@@ -54,11 +57,17 @@ class FeedForward:
         self._compliance = np.linalg.inv(spring_matrices(arrays)[0][elastic, elastic])
         self._turn_per_coordinate = 1 / scales(arm)[elastic]  # of a section [rad]
         self._step, self._turn = np.zeros((2, self._e.size))
-        self._gear_lead = GearLead(arrays, self._is_elastic)
+        self._slides = bool((arrays.kind == SLIDING).any())
+        self._ratio, self._push = np.ones(arm.size), np.zeros(arm.size)
+        self._elastic_ratio = self._ratio[elastic]  # a view
+        if self._slides:  # the springs are those at zero: take those at the full lengths
+            set_sliding_springs(arrays, self._zero, self._ratio, self._push)
+            self._compliance *= self._elastic_ratio
+        self._motor_offset = MotorOffset(arrays, self._is_elastic)
         self._share, self._size = 1.0, np.inf
 
     def update(self, target: np.ndarray) -> None:
-        """Update `effort` and `lead` for joints, link side, at `target` (n,) [rad, m]."""
+        """Update `effort` and `motor_offset` for joints, link side, at `target` (n,) [rad, m]."""
         key = target.tobytes()
         if key == self._key:
             if self.is_settled:
@@ -77,9 +86,13 @@ class FeedForward:
 
     def _set_efforts(self):
         inverse_dynamics(self._arrays, self._q, self._zero, self._zero, self._work, self._force)
+        if self._slides:
+            set_sliding_springs(self._arrays, self._q, self._ratio, self._push)
+            self._force -= self._push
+            self._elastic_force /= self._elastic_ratio
         self.effort[:] = self._joint_force
         self._add_springs(self._position)
-        self._gear_lead.update(self.effort, self._position, self.lead)
+        self._motor_offset.update(self.effort, self._position, self.motor_offset)
 
     def _add_springs(self, position):
         if self._sprung_arm is not None:

@@ -203,7 +203,7 @@ class JointController:
         if feed is not None:
             feed.update(points.position)
             if self._compensates_sag:
-                error += feed.lead
+                error += feed.motor_offset
         error *= self._stiffness
         rate_error *= self._damping
         np.add(error, rate_error, out=unlimited)

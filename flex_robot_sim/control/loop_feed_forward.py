@@ -6,10 +6,11 @@ for the sag) and the forces lambda of the constraint rows obey
 
     K x + g(q) - W^T lambda = 0,    gap(q) = 0
 
-with the stiffness K of springs and the forces g that carry the weight. Every call makes one
-Newton correction without the slopes of g and W^T, and more until the loops are closed. In a tree,
-gravity alone places the parts that hang on passive joints. The slopes of g with these joints then
-enter two corrections, and the first target starts from the stable equilibrium.
+with the stiffness K of springs and the forces g that carry the weight. (The strain of a sliding
+link also pushes it along its guide, and K is that of its present free length.) Every call makes
+one Newton correction without the slopes of g and W^T, and more until the loops are closed. In a
+tree, gravity alone places the parts that hang on passive joints. The slopes of g with these joints
+then enter two corrections, and the first target starts from the stable equilibrium.
 """
 
 import numpy as np
@@ -17,12 +18,14 @@ import numpy as np
 from flex_robot_sim.analysis.constraint_terms import gaps_and_jacobian
 from flex_robot_sim.analysis.differences import scales
 from flex_robot_sim.analysis.loop_poses import hanging_pose
-from flex_robot_sim.control.gear_lead import GearLead
 from flex_robot_sim.control.joint_springs import spring_efforts
+from flex_robot_sim.control.motor_offset import MotorOffset
 from flex_robot_sim.dynamics.constraints.closing import MIN_SINGULAR_VALUE
 from flex_robot_sim.dynamics.forward_dynamics import inverse_dynamics
+from flex_robot_sim.dynamics.sliding_strain import set_sliding_springs
 from flex_robot_sim.dynamics.stability import spring_matrices
 from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.model.body_kinds import SLIDING
 from flex_robot_sim.model.workspace import make_workspace
 
 MAX_CORRECTIONS = 20  # of a call
@@ -46,20 +49,25 @@ class LoopFeedForward:
         """Allocate; `kind` is one of FEED_FORWARDS except 'none'."""
         joints = len(arm.joint_names)
         self.effort = np.zeros(joints)  # of the motors                            [N m, N]
-        self.lead = np.zeros(joints)  # offset from link side to motor side        [rad, m]
+        self.motor_offset = np.zeros(joints)  # offset from link side to motor side        [rad, m]
         self.is_settled = self.has_diverged = False
         self._arm, self._work = arm, make_workspace(arm.arrays)
         self._actuated, self._scale = arm.actuated, scales(arm)
         self._q, self._zero, self._force = np.zeros((3, arm.size))
         self._hangs, self._no_rows = not arm.closed_loops, (np.zeros(0), np.zeros((0, arm.size)))
         self._stiffness = spring_matrices(arm.arrays)[0]
-        self._gear_lead = GearLead(arm.arrays, kind == 'sag')
+        self._slides = bool((arm.arrays.kind == SLIDING).any())
+        self._ratio, self._push = np.ones(arm.size), np.zeros(arm.size)
+        if self._slides:  # the springs are those at zero: take those at the full lengths
+            set_sliding_springs(arm.arrays, self._zero, self._ratio, self._push)
+            self._stiffness /= self._ratio
+        self._motor_offset = MotorOffset(arm.arrays, kind == 'sag')
         self._follow(np.arange(arm.size)[arm.elastic_q] if kind == 'sag' else np.zeros(0, int))
         self._target: np.ndarray | None = None
 
     def update(self, target: np.ndarray) -> None:
         """
-        Update `effort` and `lead` for motors at `target` (joints,), link side [rad, m].
+        Update `effort` and `motor_offset` for motors at `target` (joints,), link side [rad, m].
 
         Passive joints continue from their last positions, or from new targets far from these.
         A target at which a loop does not close leaves the last efforts.
@@ -83,6 +91,9 @@ class LoopFeedForward:
             self._arm.set_joints(q, joints)
         self.is_settled = False
         for count in range(MAX_CORRECTIONS):
+            if self._slides:
+                set_sliding_springs(self._arm.arrays, q, self._ratio, self._push)
+                self._block = self._full_block * self._ratio[self._free]
             if self._hangs and not count:
                 self._set_gravity_slopes(q)
             change, force, gap = self._correction(q)
@@ -97,14 +108,14 @@ class LoopFeedForward:
         if not np.linalg.norm(turns) < MAX_TURN:
             self.has_diverged = True
             q[self._elastic] = 0.0
-            self._gear_lead.disable()
+            self._motor_offset.disable()
             self._follow(np.zeros(0, int))
         self.is_settled = bool(size <= SETTLED_STEP)
         self._q = q
         joints = self._arm.joint_q
         held = force[joints] + spring_efforts(self._arm, q[joints])
         self.effort[:] = np.where(self._actuated, held, 0.0)
-        self._gear_lead.update(self.effort, q[joints], self.lead)
+        self._motor_offset.update(self.effort, q[joints], self.motor_offset)
 
     def _follow(self, elastic):
         """Take passive joints and these elastic coordinates as unknowns."""
@@ -119,6 +130,7 @@ class LoopFeedForward:
         self._block[range(passive.size), range(passive.size)] = springs * scale[: passive.size]
         self._spring_offset = np.zeros(self._free.size)
         self._spring_offset[: passive.size] = springs * arm.arrays.spring_rest[passive]
+        self._full_block: np.ndarray = self._block  # with sliding links at their full lengths
         self._unit = np.abs(self._block).max(initial=0.0) or 1.0
         rows = arm.arrays.constraint_kind.size
         self._matrix = np.zeros((self._free.size + rows,) * 2)
@@ -128,6 +140,7 @@ class LoopFeedForward:
         """Change of the free coordinates, forces (n,) left to the motors, and largest gap."""
         arm, free, m = self._arm, self._free, self._free.size
         inverse_dynamics(arm.arrays, q, self._zero, self._zero, self._work, self._force)
+        self._force -= self._push
         gap, W = self._no_rows if self._hangs else gaps_and_jacobian(arm, q)
         least = MIN_HANGING_STIFFNESS if self._hangs else MIN_SINGULAR_VALUE
         scale = self._scale[free]

@@ -15,6 +15,7 @@ Kelvin-Voigt damping has the dissipation tau times the energy of this rate.
 
 from flex_robot_sim.dynamics.sliding_body import free_length
 from flex_robot_sim.jit.compiled import compiled
+from flex_robot_sim.model.body_kinds import SLIDING
 from flex_robot_sim.model.slide_columns import LENGTH, TIME
 
 
@@ -122,3 +123,19 @@ def add_sliding_slopes(arm, i, q, K):
             K[first + k, j] -= p / s * stiffness * e
             K[j, first + k] -= p / s * stiffness * e
             K[j, j] += 0.5 * p * (p + 1.0) / (s * s) * q[first + k] * stiffness * e
+
+
+@compiled
+def set_sliding_springs(arm, q, ratio, push):
+    """Set ratios of stiffness (n,) and pushes of strains (n,) of all coordinates (T121)."""
+    ratio[:], push[:] = 1.0, 0.0
+    for i in range(arm.parent.size):
+        if arm.kind[i] != SLIDING:
+            continue
+        first, s, on_length = arm.first[i], free_length(arm, i, q), 0.0
+        for k in range(arm.modes[i]):
+            scale, power, _ = strain_scales(arm, i, k, s)
+            ratio[first + k] = scale
+            for m in range(arm.modes[i]):
+                on_length += power * scale * q[first + k] * arm.stiffness[i, k, m] * q[first + m]
+        push[arm.slide[i]] = 0.5 * on_length / s

@@ -151,7 +151,7 @@ def test_the_feed_forward_holds_springs_across_joints(two_link):
     sag, gravity = make_feed_forward(arm, 'sag'), make_feed_forward(arm, 'gravity')
     for _ in range(60):
         sag.update(pose)
-    at_rest = frs.equilibrium(arm, pose + sag.lead)
+    at_rest = frs.equilibrium(arm, pose + sag.motor_offset)
     np.testing.assert_allclose(at_rest.q[:3], POSE, atol=1e-8)
     np.testing.assert_allclose(sag.effort, at_rest.effort, atol=1e-8)
     gravity.update(pose)
@@ -169,7 +169,7 @@ def test_sag_needs_no_position_error_at_rest(two_link, feedback):
     )
     for k in range(40):
         see(controller, 1e-3 * k, POSE)
-    motor = POSE + controller._feed.lead
+    motor = POSE + controller._feed.motor_offset
     at_rest = frs.equilibrium(two_link, motor)
     np.testing.assert_allclose(at_rest.q[:3], POSE, atol=1e-9)  # SETTLED
     effort = controller.update(0.04, POSE, np.zeros(3), motor, np.zeros(3))
@@ -191,7 +191,7 @@ def test_sag_holds_a_beam_that_weight_stiffens(ratio):
     for k in range(400):
         see(controller, 1e-3 * k, [0.05])
     assert controller.reports == []
-    at_rest = frs.equilibrium(arm, 0.05 + controller._feed.lead)
+    at_rest = frs.equilibrium(arm, 0.05 + controller._feed.motor_offset)
     np.testing.assert_allclose(at_rest.q[0], 0.05, atol=1e-9)
     np.testing.assert_allclose(controller.effort, at_rest.effort, rtol=1e-6)
 

@@ -116,9 +116,9 @@ def test_the_lead_of_an_elastic_gear_in_a_loop_brings_its_link_side_to_the_targe
     feed, pose = LoopFeedForward(arm, 'sag'), poses_within(arm)[4]
     for _ in range(6):
         feed.update(pose)
-    found = frs.equilibrium(arm, pose + feed.lead)
+    found = frs.equilibrium(arm, pose + feed.motor_offset)
     assert found.q[0] == pytest.approx(pose[0], abs=1e-9)
-    assert abs(feed.lead[0]) > 1e-3
+    assert abs(feed.motor_offset[0]) > 1e-3
 
 
 @pytest.mark.parametrize('name', ['cassie_leg', 'delta', 'palletiser', 'stewart'])

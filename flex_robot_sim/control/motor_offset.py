@@ -8,7 +8,7 @@ MAX_ROUNDS = 50  # of the kinematic error at the position of the motor, which co
 ROUNDING = 1e-15  # change of the last of them                                      [rad, m]
 
 
-class GearLead:
+class MotorOffset:
     """
     Offset of each motor, with every stiffness of its gear and its kinematic error.
 
@@ -30,20 +30,20 @@ class GearLead:
         self._compliance[:] = 0.0
         self._rows = np.zeros(0, int)
 
-    def update(self, effort: np.ndarray, position: np.ndarray, lead: np.ndarray) -> None:
+    def update(self, effort: np.ndarray, position: np.ndarray, offset: np.ndarray) -> None:
         """
-        Set the offsets `lead` (joints,) [rad, m].
+        Set the offsets (joints,) [rad, m].
 
         :param effort: on the link side, (joints,) [N m, N]; position: of the links [rad, m].
         """
-        np.multiply(effort, self._compliance, out=lead)
+        np.multiply(effort, self._compliance, out=offset)
         for j in self._rows:
             twist = np.copysign(self._twist(j, abs(effort[j])), effort[j])
-            lead[j] = twist
+            offset[j] = twist
             for _ in range(MAX_ROUNDS):
-                error = self._error(j, position[j] + lead[j])
-                change = twist + error - lead[j]
-                lead[j] += change
+                error = self._error(j, position[j] + offset[j])
+                change = twist + error - offset[j]
+                offset[j] += change
                 if abs(change) < ROUNDING:
                     break
 
