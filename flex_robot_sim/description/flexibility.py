@@ -1,23 +1,17 @@
-"""Reading of `<flexibility>`: elastic beams, flexible joints, IMUs and encoders."""
+"""Reading of `<flexibility>`: elastic beams with their IMUs, and flexible joints."""
 
 from dataclasses import replace
 
 import numpy as np
 
 from flex_robot_sim.description.document import Document, XmlElement
-from flex_robot_sim.description.drive_laws import check_drive_laws, read_dc_motor
 from flex_robot_sim.description.elastic_link import MAX_ELASTIC_COORDINATES, read_beam
-from flex_robot_sim.description.links import Joint, JointFriction, Link
-from flex_robot_sim.description.multi_dof_joint import (
-    AXES,
-    ONLY_OF_PARTS,
-    part_names,
-    with_part_values,
-)
+from flex_robot_sim.description.flexible_joint import with_joint_values
+from flex_robot_sim.description.links import Joint, Link
+from flex_robot_sim.description.multi_dof_joint import AXES, part_names
 from flex_robot_sim.description.plausibility import warn_implausible_beam
 from flex_robot_sim.description.reduced_element import check_reduced_station
-from flex_robot_sim.description.screw_joint import screw_pitch
-from flex_robot_sim.description.sensor_elements import STATION_TOLERANCE, read_encoder, read_imus
+from flex_robot_sim.description.sensor_elements import STATION_TOLERANCE, read_imus
 from flex_robot_sim.description.sliding_link import check_sliding_links, with_guide
 from flex_robot_sim.description.values import read_attributes, read_children, unknown_name
 from flex_robot_sim.description.words import FLEXIBILITY
@@ -38,29 +32,10 @@ def add_flexibility(
     if element is None:
         return
     children = read_children(document, element, FLEXIBILITY['flexibility'].children)
-    for tag, items, add in (('link', links, _add_link_parts), ('joint', joints, _add_gear)):
-        seen = set()
-        for child in children[tag]:
-            values = read_attributes(document, child, FLEXIBILITY[tag])
-            name = values['name']
-            names = [name]
-            if values.get('type') in AXES:
-                names = part_names(name, values['type'])
-            if not {*names} <= {*items}:
-                raise unknown_name(
-                    document,
-                    document.line(child),
-                    f'<flexibility> names the {tag} "{name}", which the robot does not have',
-                    name,
-                    items,
-                )
-            if name in seen:
-                raise document.error(
-                    child, f'<flexibility> describes the {tag} "{name}" twice', 'Keep one of them'
-                )
-            seen.add(name)
-            for one in names:
-                items[one] = add(document, child, values, items[one], items)
+    for child, values, name in _described(document, children['link'], links):
+        links[name] = _add_link_parts(document, child, values, links[name], links)
+    for child, values, name in _described(document, children['joint'], joints):
+        joints[name] = with_joint_values(document, child, values, joints[name])
     check_sliding_links(document, element, links, joints)
     _check_size(document, element, links)
     for joint in joints.values():
@@ -68,6 +43,33 @@ def add_flexibility(
             check_station(
                 document, links[joint.parent], f'joint "{joint.name}"', joint.position, joint.line
             )
+
+
+def _described(document, elements, items):
+    """Yield elements, their attributes, and the names of the items that they describe."""
+    seen = set()
+    for element in elements:
+        tag = element.tag
+        values = read_attributes(document, element, FLEXIBILITY[tag])
+        name = values['name']
+        names = [name]
+        if values.get('type') in AXES:
+            names = part_names(name, values['type'])
+        if not {*names} <= {*items}:
+            raise unknown_name(
+                document,
+                document.line(element),
+                f'<flexibility> names the {tag} "{name}", which the robot does not have',
+                name,
+                items,
+            )
+        if name in seen:
+            raise document.error(
+                element, f'<flexibility> describes the {tag} "{name}" twice', 'Keep one of them'
+            )
+        seen.add(name)
+        for one in names:
+            yield element, values, one
 
 
 def _check_size(document, element, links):
@@ -121,153 +123,6 @@ def _add_link_parts(document, element, values, link, links):
             element, '<link> has no end', 'Give end [m]: far end of the beam, in the link frame'
         )
     return replace(link, imus=read_imus(document, imus, link, links))
-
-
-def _add_gear(document, element, values, joint, _joints):
-    children = read_children(document, element, FLEXIBILITY['joint'].children)
-    if joint.part_of:
-        return replace(
-            with_part_values(document, element, values, joint),
-            encoder=read_encoder(document, children, joint.name),
-            dc_motor=read_dc_motor(document, children, joint, values),
-        )
-    for name in ONLY_OF_PARTS:
-        if values[name] is not None:
-            raise document.error(
-                element,
-                f'joint "{joint.name}" has a {name} here, but '
-                + ('no type' if values['type'] is None else 'one coordinate'),
-                'Give it in the <limit> or <dynamics> of the joint',
-            )
-    if not joint.moves:
-        kind = 'a mimic joint, which is held' if joint.mimics else joint.kind
-        raise document.error(
-            element,
-            f'joint "{joint.name}" is {kind}, so it has no gear',
-            'Remove it from <flexibility>',
-        )
-    if joint.mimics and (values['stiffness'] is not None or values['rotor_inertia'] > 0):
-        raise document.error(
-            element,
-            f'joint "{joint.name}" mimics "{joint.mimics}", so it has no motor and no gear',
-            f'Give stiffness and rotor_inertia of joint "{joint.mimics}"',
-        )
-    encoder = read_encoder(document, children, joint.name)
-    dc_motor = read_dc_motor(document, children, joint, values)
-    pitch = screw_pitch(document, element, values, joint)
-    _check_hysteresis(document, element, values, joint)
-    check_drive_laws(document, element, values, joint)
-    if values['stiffness'] is None:
-        if values['damping'] > 0:
-            raise document.error(
-                element,
-                f'joint "{joint.name}" has a damping but no stiffness',
-                "Give its stiffness, or put the friction into the joint's <dynamics>",
-            )
-        if (
-            values['rotor_inertia'] == 0
-            and values['static_friction'] is None
-            and values['spring_stiffness'] == 0
-            and values['presliding'] == 0
-            and values['creep_rate'] == 0
-            and not values['cogging']
-            and not values['torque_ripple']
-            and encoder is None
-            and dc_motor is None
-            and pitch == 0
-        ):
-            raise document.error(
-                element,
-                f'joint "{joint.name}" has no stiffness, rotor_inertia, spring_stiffness, '
-                'static_friction, presliding or creep_rate',
-                'Give one of them, or remove the joint from <flexibility>',
-            )
-        values['stiffness'] = (np.inf,)
-    elif values['rotor_inertia'] == 0:
-        raise document.error(
-            element,
-            f'flexible joint "{joint.name}" has no rotor_inertia, so that its motor side '
-            'has no mass',
-            'Give rotor_inertia [kg m2]',
-        )
-    if values['static_friction'] is None:
-        values['static_friction'] = joint.friction.coulomb_friction
-    elif values['static_friction'] < joint.friction.coulomb_friction:
-        raise document.error(
-            element,
-            f'joint "{joint.name}" has a static_friction of {values["static_friction"]:g}, less '
-            f'than the friction of {joint.friction.coulomb_friction:g} in its <dynamics>',
-            'Correct one of them',
-        )
-    _check_friction_onset(document, element, values, joint)
-    return replace(
-        joint,
-        stiffness=values['stiffness'][0],
-        further_stiffness=values['stiffness'][1:],
-        stiffness_torques=values['at'],
-        backlash=values['backlash'],
-        kinematic_error=values['kinematic_error'],
-        cogging=values['cogging'],
-        torque_ripple=values['torque_ripple'],
-        damping=values['damping'],
-        hysteresis=values['hysteresis'],
-        slip=values['slip'],
-        rotor_inertia=values['rotor_inertia'],
-        gear_ratio=values['gear_ratio'],
-        friction=joint.friction._replace(
-            **{
-                name: values[name]
-                for name in JointFriction._fields
-                if values.get(name) is not None
-            }
-        ),
-        spring_stiffness=values['spring_stiffness'],
-        spring_reference=values['spring_reference'],
-        encoder=encoder,
-        dc_motor=dc_motor,
-        pitch=pitch,
-    )
-
-
-def _check_friction_onset(document, element, values, joint):
-    """Refuse presliding together with creep; warn of either without dry friction."""
-    given = [name for name in ('presliding', 'creep_rate') if values[name] > 0]
-    if len(given) == 2:
-        raise document.error(
-            element,
-            f'joint "{joint.name}" has a presliding and a creep_rate, which exclude each other',
-            'Remove one of them',
-        )
-    if given and values['static_friction'] == 0:
-        document.warn(
-            document.line(element),
-            f'joint "{joint.name}" has a {given[0]} but no dry friction',
-            f"Give the friction of the joint's <dynamics>, or remove the {given[0]}",
-        )
-
-
-def _check_hysteresis(document, element, values, joint):
-    """Refuse hysteresis and slip without a gear, without its range, and both of them."""
-    given = [name for name in ('hysteresis', 'slip') if values[name]]
-    if given and values['stiffness'] is None:
-        raise document.error(
-            element,
-            f'joint "{joint.name}" has a {given[0]} but no stiffness',
-            f'Give its stiffness, or remove the {given[0]}',
-        )
-    if len(given) == 2:
-        raise document.error(
-            element,
-            f'joint "{joint.name}" has a hysteresis and a slip, which say the same',
-            'Remove one of them',
-        )
-    if values['hysteresis'] > 0 and not 0 < joint.effort < np.inf:
-        raise document.error(
-            element,
-            f'joint "{joint.name}" has a hysteresis but no largest effort, which gives the range '
-            'of its twist',
-            "Give the effort of the joint's <limit>",
-        )
 
 
 def check_station(

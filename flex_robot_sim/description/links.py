@@ -248,11 +248,11 @@ class Joint:
     def screw(self) -> np.ndarray:
         """Screw axis (omega, v) of the motion in the joint frame, (6,) [-]."""
         if self.type.rotates:
-            return np.concatenate([self.axis, self.axis * self.lead])
+            return np.concatenate([self.axis, self.axis * self.travel_per_radian])
         return np.concatenate([np.zeros(3), self.axis * self.type.translates])
 
     @property
-    def lead(self) -> float:
+    def travel_per_radian(self) -> float:
         """Travel of a screw joint along its axis per angle [m/rad]; other joints have none."""
         return self.pitch / (2 * np.pi)
 

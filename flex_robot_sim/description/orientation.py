@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-MIN_COS_PITCH = 1e-9  # below it, x points straight up or down
+MIN_COS_PITCH = 1e-14  # below it, x points straight up or down
 EXACT_DECIMALS = 15  # quarter turns are exact, so that planar arms stay planar
 
 
@@ -33,7 +33,9 @@ def turned_by_quaternion(xyzw: ArrayLike) -> np.ndarray:
 def roll_pitch_yaw(R: np.ndarray) -> np.ndarray:
     """Return roll, pitch and yaw about fixed axes (3,) [rad] of a rotation matrix (3, 3)."""
     cos_pitch = np.hypot(R[0, 0], R[1, 0])
-    pitch = np.arctan2(-R[2, 0], cos_pitch)
-    if cos_pitch < MIN_COS_PITCH:  # only roll - yaw or roll + yaw is determined
-        return np.array([np.arctan2(-R[1, 2], R[1, 1]), pitch, 0.0])
-    return np.array([np.arctan2(R[2, 1], R[2, 2]), pitch, np.arctan2(R[1, 0], R[0, 0])])
+    # straight up or down, only roll - yaw or roll + yaw is determined
+    yaw = np.arctan2(R[1, 0], R[0, 0]) if cos_pitch > MIN_COS_PITCH else 0.0
+    # roll of the rotation without this yaw, whose error it takes up
+    c, s = np.cos(yaw), np.sin(yaw)
+    roll = np.arctan2(s * R[0, 2] - c * R[1, 2], c * R[1, 1] - s * R[0, 1])
+    return np.array([roll, np.arctan2(-R[2, 0], cos_pitch), yaw])

@@ -40,7 +40,8 @@ class DisplayJoints:
         first = self._joint_count + len(held)
         self._travels = slice(first, first + len(travels))
         self._screws = np.array([arm.idx_q[name] for name in travels], int)
-        self._leads = np.array([arm.description.joint(name).lead for name in travels])
+        screws = [arm.description.joint(name) for name in travels]
+        self._travel_per_radian = np.array([joint.travel_per_radian for joint in screws])
         self._posture = Posture(arm)
         self._station = np.array([place.station for place in frames], int)
         poses = [_undeformed(arm, place) for place in frames]
@@ -62,7 +63,7 @@ class DisplayJoints:
         q = self._posture.take(coordinates)
         positions = self._positions.copy()
         positions[: self._joint_count] = q[: self._joint_count]
-        positions[self._travels] = self._leads * q[self._screws]
+        positions[self._travels] = self._travel_per_radian * q[self._screws]
         if self._station.size:
             R, p = self._stations()
             p[:, 0] += self._hidden + self._slides * q[self._slide_q]

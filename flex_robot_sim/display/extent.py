@@ -43,7 +43,7 @@ def _length(joint):
     if joint.type.translates or joint.pitch:
         limits = np.abs([joint.lower, joint.upper])
         travel = float(limits[np.isfinite(limits)].max(initial=0.0))
-        travel *= abs(joint.lead) if joint.pitch else 1.0
+        travel *= abs(joint.travel_per_radian) if joint.pitch else 1.0
     return float(np.linalg.norm(joint.position)) + travel
 
 

@@ -43,7 +43,7 @@ def _split(root, joint: Joint, travel: str) -> None:
     _add(element, 'axis', xyz=' '.join(repr(float(value)) for value in joint.axis))
     limits = {'lower': repr(-MAX_TRAVEL_M), 'upper': repr(MAX_TRAVEL_M)}
     _add(element, 'limit', **limits, effort='0', velocity='0')
-    _add(element, 'mimic', joint=joint.name, multiplier=repr(joint.lead))
+    _add(element, 'mimic', joint=joint.name, multiplier=repr(joint.travel_per_radian))
 
 
 def _add(parent, tag, **attributes):

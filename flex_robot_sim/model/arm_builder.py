@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import deepcopy
 from typing import TYPE_CHECKING
+from xml.etree.ElementTree import Element
 
 from numpy.typing import ArrayLike
 
 from flex_robot_sim.description.argument_errors import read_built
-from flex_robot_sim.description.attribute_text import name_text
+from flex_robot_sim.description.attribute_text import name_text, vector, vector_text
 from flex_robot_sim.description.gravity import GRAVITY
 from flex_robot_sim.description.urdf_elements import link_element, renamed, robot_text
+from flex_robot_sim.description.words import FLEXIBILITY
 from flex_robot_sim.model.assembly import build_arm
 from flex_robot_sim.model.constraint_builder import ZERO
 from flex_robot_sim.model.contact_builder import ContactBuilder
@@ -22,8 +25,6 @@ from flex_robot_sim.util.exceptions import SettingError, shortened
 from flex_robot_sim.util.summary import SummaryRows, counted, listed, summarized
 
 if TYPE_CHECKING:
-    from xml.etree.ElementTree import Element
-
     from flex_robot_sim.description.robot import RobotDescription
     from flex_robot_sim.model.arm_model import ArmModel
 
@@ -176,11 +177,13 @@ class ArmBuilder(JointBuilder, JointPartBuilder, SensorBuilder, ContactBuilder):
         """
         return build_arm(self._description(tool), coupling, gravity)
 
-    def to_urdf(self) -> str:
+    def to_urdf(self, *, gravity: ArrayLike = GRAVITY) -> str:
         """
         Return the arm as the text of a URDF with `<flexibility>`.
 
         `frs.load` reads the same arm from it; other URDF tools read it with rigid links.
+
+        :param gravity: as of `build`, (3,) [m/s2]; the text has `<gravity>` if it is another one.
 
         Example::
 
@@ -188,9 +191,14 @@ class ArmBuilder(JointBuilder, JointPartBuilder, SensorBuilder, ContactBuilder):
             builder.add_joint('hinge', parent='base', child='arm', axis='y')
             arm = frs.load(builder.to_urdf())
         """
-        return self._description('').text
+        xyz = FLEXIBILITY['gravity'].attributes['xyz']
+        values = vector(f'ArmBuilder("{self._name}")', 'gravity', gravity, xyz.unit)
+        is_usual = tuple(values) == GRAVITY
+        elements = [] if is_usual else [Element('gravity', xyz=vector_text(values))]
+        return self._description('', elements).text
 
-    def _description(self, tool: str) -> RobotDescription:
+    def _description(self, tool: str, elements: Sequence[Element] = ()) -> RobotDescription:
+        """Return the description; `elements`: more ones in <flexibility>."""
         text = robot_text(
             self._name,
             [*self._links.values(), *self._joints.values(), *self._constraints.values()],
@@ -199,6 +207,7 @@ class ArmBuilder(JointBuilder, JointPartBuilder, SensorBuilder, ContactBuilder):
                 *self._imus.values(),
                 *self._gears.values(),
                 *self._contact_elements(),
+                *elements,
             ],
         )
         return read_built(text, f'ArmBuilder("{self._name}")', tool)

@@ -48,7 +48,7 @@ def joint_pose(joint: Joint, position: ArrayLike) -> tuple[np.ndarray, np.ndarra
     """Rotation (..., 3, 3) and translation (..., 3) [m] of the child link in the joint frame."""
     rotation, translation = np.eye(3), np.zeros(3)
     if joint.pitch:
-        translation = np.multiply.outer(joint.lead * np.asarray(position), joint.axis)
+        translation = np.multiply.outer(joint.travel_per_radian * np.asarray(position), joint.axis)
     if joint.type.translates:
         translation = np.multiply.outer(position, joint.axis)
     if not joint.type.rotates:
@@ -117,5 +117,5 @@ def _inertia_about(joint, moments):
             np.trace(moments.second, axis1=-2, axis2=-1) - joint.axis @ moments.second @ joint.axis
         )
         if joint.pitch:
-            inertia = inertia + joint.lead**2 * moments.mass
+            inertia = inertia + joint.travel_per_radian**2 * moments.mass
     return inertia + (joint.reflected_inertia if np.isinf(joint.stiffness) else 0.0)

@@ -49,12 +49,12 @@ def bodies_of_screws(
     if A.shape != (n, 4, 4) or not np.isfinite(A).all():
         raise SettingError(f'poses must be finite numbers ({n}, 4, 4), one of each body')
     rows = _parent_rows(parents, n)
-    limits = [_limits(lower, n), _limits(upper, n)]
-    inertias = array_or_nan(inertia)
+    limits = [_limits('lower', lower, n), _limits('upper', upper, n)]
+    is_matrix = array_or_nan(inertia).shape == (n, 3, 3)
     values = {
-        'mass': np.broadcast_to(array_or_nan(mass), n),
-        'centre': np.broadcast_to(array_or_nan(centre), (n, 3)),
-        'inertia': inertias if inertias.ndim == 3 else np.broadcast_to(inertias, (n, 3)),
+        'mass': _of_bodies('mass', mass, n).tolist(),
+        'centre': _of_bodies('centre', centre, n, 3),
+        'inertia': array_or_nan(inertia) if is_matrix else _of_bodies('inertia', inertia, n, 3),
     }
     carriers: list[tuple[str, np.ndarray]] = []
     for i in range(n):
@@ -92,6 +92,8 @@ def _carrier(i, Y, A):
     R, T = A[:3, :3], A.copy()
     if np.abs(R.T @ R - np.eye(3)).max() > ROUNDING or np.linalg.det(R) < 0:
         raise SettingError(f'poses[{i}] is no pose: its rotation is not orthonormal')
+    if (A[3] != (0, 0, 0, 1)).any():
+        raise SettingError(f'poses[{i}] is no pose: its last row is not 0 0 0 1')
     omega, v = Y[:3], Y[3:]
     unit = omega if omega.any() else v
     if abs(np.linalg.norm(unit) - 1.0) > ROUNDING:
@@ -122,8 +124,16 @@ def _parent_rows(parents, n):
     return rows.astype(int)
 
 
-def _limits(values, n):
+def _limits(name, values, n):
     """Return limits (n,), nan where there is none; None: no limits."""
-    if values is None:
-        return None
-    return np.broadcast_to(array_or_nan(values), n)
+    return None if values is None else _of_bodies(name, values, n)
+
+
+def _of_bodies(name, values, n, *size):
+    """Return numbers (n, ...) of all bodies, from those or from (...) for each."""
+    array = array_or_nan(values)
+    if array.shape not in ((n, *size), size):
+        shapes = f'({n}, 3) or ({n}, 3, 3)' if name == 'inertia' else f'{(n, *size)}'
+        one = 'three numbers' if size else 'a number'
+        raise SettingError(f'{name} must be {one}, or {shapes}, for {n} bodies')
+    return np.broadcast_to(array, (n, *size))

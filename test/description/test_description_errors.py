@@ -177,8 +177,8 @@ MISTAKES = {
     '5: joint "hinge" has a damping but no stiffness. Give its stiffness, or put the friction '
     "into the joint's <dynamics>.": flexible_arm('<joint name="hinge" damping="1"/>'),
     '5: joint "hinge" has no stiffness, rotor_inertia, spring_stiffness, static_friction, '
-    'presliding or creep_rate. Give one of them, or remove the joint from '
-    '<flexibility>.': flexible_arm('<joint name="hinge"/>'),
+    'presliding, creep_rate, cogging, torque_ripple, encoder or dcmotor. Give one of them, or '
+    'remove the joint from <flexibility>.': flexible_arm('<joint name="hinge"/>'),
     '5: joint "hinge" has a presliding and a creep_rate, which exclude each other. Remove one of '
     'them.': flexible_arm('<joint name="hinge" presliding="1e-3" creep_rate="0.01"/>'),
     '5: joint "hinge" has a hysteresis but no stiffness. Give its stiffness, or remove the '

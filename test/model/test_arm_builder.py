@@ -52,6 +52,17 @@ def pinocchio_model(pin, seed):
     return model
 
 
+@pytest.mark.parametrize('gravity', [(0, 0, 0), (0.1, -0.2, -1.62), (0, 0, -9.81)])
+def test_a_urdf_has_the_gravity_of_the_arm(gravity):
+    builder = random_builder(SEEDS[0], bends=False)
+    text = builder.to_urdf(gravity=gravity)
+    found, expected = frs.load(text).arrays, builder.build(gravity=gravity).arrays
+    assert np.array_equal(found.base_acceleration, expected.base_acceleration)
+    assert ('<gravity' in text) == (gravity != (0, 0, -9.81))
+    with pytest.raises(frs.SettingError, match='gravity = 3 of .* must be three finite numbers'):
+        builder.to_urdf(gravity=3)
+
+
 @pytest.mark.parametrize('seed', SEEDS)
 def test_the_arm_is_bit_for_bit_that_of_its_urdf(seed):
     builder = random_builder(seed)
@@ -500,7 +511,9 @@ def test_calls_reach_all_words_of_flexibility(tmp_path):
         written.setdefault(element.tag, set()).update(element.attrib)
     known = {tag: set(row.attributes) for tag, row in FLEXIBILITY.items()}
     assert known.pop('base') == {'motion'}  # from code: Simulation.move_base
-    assert known.pop('gravity') == {'xyz'}  # from code: build(gravity=...)
+    assert known.pop('gravity') == {
+        'xyz'
+    }  # from code: build(gravity=...) and to_urdf(gravity=...)
     for tag in ('geometry', 'origin', 'box'):  # of the obstacle, as in URDF
         del written[tag]
     # mimic joints move

@@ -68,7 +68,7 @@ def test_any_pitch_is_a_screw_joint():
     screw = np.concatenate([axis, np.cross(point, axis) + pitch * axis])
     poses = np.eye(4)[None]
     arm = frs.ArmBuilder.from_screws([screw], poses).build()
-    assert arm.description.joint('joint_1').lead == pytest.approx(pitch, rel=1e-12)
+    assert arm.description.joint('joint_1').travel_per_radian == pytest.approx(pitch, rel=1e-12)
     (row,) = (one for one in bodies(arm) if one.joint >= 0)
     assert np.allclose(row.Y, screw, atol=1e-12)
     assert np.allclose(frs.pose(arm, [0.0], link='body_1'), poses[0], atol=1e-12)
@@ -82,7 +82,16 @@ def test_any_pitch_is_a_screw_joint():
         ({'screws': [(0, 0, 1)]}, r'screws must be finite numbers \(n, 6\)'),
         ({'poses': [np.eye(3)]}, r'poses must be finite numbers \(1, 4, 4\)'),
         ({'poses': [np.diag([1, 1, -1, 1])]}, r'poses\[0\] is no pose'),
+        ({'poses': [np.diag([1, 1, 1, 2])]}, r'poses\[0\] is no pose: its last row is not'),
         ({'parents': [0]}, 'parents must be 1 indices'),
+        ({'mass': [1, 2]}, r'mass must be a number, or \(1,\), for 1 bodies'),
+        ({'mass': None}, r'mass = nan of link "body_1" must be a finite number'),
+        ({'centre': [1, 2]}, r'centre must be three numbers, or \(1, 3\), for 1 bodies'),
+        (
+            {'inertia': np.eye(3)},
+            r'inertia must be three numbers, or \(1, 3\) or \(1, 3, 3\), for 1 bodies',
+        ),
+        ({'lower': [1, 2, 3]}, r'lower must be a number, or \(1,\), for 1 bodies'),
     ],
 )
 def test_impossible_screws_are_one_line(words, message):
