@@ -35,6 +35,8 @@ GROUPS = (
     'hysteresis',
     'backlash',
     'kinematic_error',
+    'cogging',
+    'torque_ripple',
     'creep',
     'mass',
     'geometry',
@@ -43,7 +45,10 @@ GROUPS = (
     'limit',
     'position',
 )
-"""Groups of quantities; a fit can estimate the first nine, see `identification/parameters.py`."""
+"""Groups of quantities; fits estimate those in `identification/parameters.py`."""
+
+
+HARMONICS = 'kinematic_error', 'cogging', 'torque_ripple'  # of gears and motors, as rows
 
 
 def _attribute(unit, meaning, **bounds):
@@ -191,18 +196,20 @@ def _further_stiffness(index, meaning):
     return Quantity(attribute, 'stiffness', value, changed)
 
 
-def _first_harmonic(column, unit, meaning, **bounds):
-    """Quantity of the first harmonic of the kinematic error of a gear."""
+def _first_harmonic(word, column, unit, meaning, **bounds):
+    """Quantity of the first harmonic of a gear or a motor; word: of <joint>."""
 
     def value(joint):
-        return joint.kinematic_error[0][column] if joint.moves and joint.kinematic_error else None
+        harmonics = getattr(joint, word)
+        return harmonics[0][column] if joint.moves and harmonics else None
 
     def changed(joint, number):
-        first, *rows = joint.kinematic_error
+        first, *rows = getattr(joint, word)
         first = (*first[:column], number, *first[column + 1 :])
-        return replace(joint, kinematic_error=(first, *rows))
+        return replace(joint, **{word: (first, *rows)})
 
-    return Quantity(_attribute(unit, meaning, **bounds), 'kinematic_error', value, changed)
+    attribute = _attribute(unit, f'{meaning} of its first harmonic', **bounds)
+    return Quantity(attribute, word, value, changed)
 
 
 def _has_stops(joint):
@@ -338,9 +345,13 @@ JOINT_QUANTITIES = {
         'backlash', 'backlash', 'whole width of the dead zone of the gear', _has_gear
     ),
     'kinematic_error': _first_harmonic(
-        0, 'rad or m', 'amplitude of its first harmonic', at_least=0.0
+        'kinematic_error', 0, 'rad or m', 'amplitude', at_least=0.0
     ),
-    'kinematic_error_phase': _first_harmonic(2, 'rad', 'phase of its first harmonic'),
+    'kinematic_error_phase': _first_harmonic('kinematic_error', 2, 'rad', 'phase'),
+    'cogging': _first_harmonic('cogging', 0, 'N m', 'amplitude', at_least=0.0),
+    'cogging_phase': _first_harmonic('cogging', 2, 'rad', 'phase'),
+    'torque_ripple': _first_harmonic('torque_ripple', 0, '', 'amplitude', at_least=0.0),
+    'torque_ripple_phase': _first_harmonic('torque_ripple', 2, 'rad', 'phase'),
     'damping': _gear_quantity('damping', 'damping', 'of the gear', _has_gear),
     'hysteresis': _gear_quantity(
         'hysteresis',

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flex_robot_sim.description.quantities import JOINT_QUANTITIES
+from flex_robot_sim.description.quantities import HARMONICS, JOINT_QUANTITIES
 from flex_robot_sim.description.robot import RobotDescription
 from flex_robot_sim.description.robot_parameters import END_TOLERANCE, place_of
 from flex_robot_sim.description.values import MAX_VALUE
@@ -303,9 +303,10 @@ def _joint_edits(joint, word):
     if word.startswith('stiffness'):
         stiffness = joint.stiffness, *joint.further_stiffness
         return [Edit(flexible, 'stiffness', ' '.join(map(_text, stiffness)))]
-    if word == 'kinematic_error':
-        numbers = (number for row in joint.kinematic_error for number in row)
-        return [Edit(flexible, word, ' '.join(map(_text, numbers)))]
+    harmonics = word.removesuffix('_phase')
+    if harmonics in HARMONICS:
+        numbers = (number for row in getattr(joint, harmonics) for number in row)
+        return [Edit(flexible, harmonics, ' '.join(map(_text, numbers)))]
     place = flexible
     if JOINT_QUANTITIES[word].group == 'limit':
         place = (('joint', joint.name), ('limit', ''))

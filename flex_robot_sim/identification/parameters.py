@@ -5,6 +5,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from flex_robot_sim.description.quantities import GROUPS as QUANTITY_GROUPS
+from flex_robot_sim.description.quantities import HARMONICS
 from flex_robot_sim.description.robot_parameters import chosen, parameters_of
 from flex_robot_sim.identification.bench_parameters import (
     bench_unknowns,
@@ -37,10 +38,13 @@ GROUP_SCALES = {
     'hysteresis': 0.01,
     'backlash': 1e-3,
     'kinematic_error': 1e-4,
+    'cogging': 0.01,
+    'torque_ripple': 0.01,
     'creep': 0.01,
     'mass': 0.1,
 }
-QUANTITY_SCALES = {'kinematic_error_phase': 1.0}  # before those of their groups
+QUANTITY_SCALES = {f'{name}_phase': 1.0 for name in HARMONICS}  # before those of their groups
+NEEDS_EFFORTS = 'friction', 'creep', 'cogging', 'torque_ripple'
 FRICTION_SCALE_RATIO = 0.02  # scale of friction, relative to the largest effort
 
 
@@ -193,9 +197,7 @@ def _last_link_with_mass(description, last):
 def _refuse_unidentifiable(path, unknown, data):
     """Refuse parameters that cancel out of every fit with prescribed motion."""
     name, _, quantity = path.rpartition('.')
-    if not data.has_efforts and (
-        unknown.kind in ('friction', 'creep') or quantity == 'presliding'
-    ):
+    if not data.has_efforts and (unknown.kind in NEEDS_EFFORTS or quantity == 'presliding'):
         raise UsageError(
             f'"{path}" drops out where the measured motion drives the arm. Log '
             f'effort/{name}, or leave it out.'

@@ -16,6 +16,8 @@ PRIOR_FACTORS = {
     'hysteresis': 3.0,
     'backlash': 3.0,
     'kinematic_error': 3.0,
+    'cogging': 3.0,
+    'torque_ripple': 3.0,
     'creep': 3.0,
     'mass': 1.1,
     'gain': 1.1,

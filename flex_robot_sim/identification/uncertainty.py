@@ -134,6 +134,8 @@ HINTS = {
     'hysteresis': 'move slowly back and forth with small and large amplitudes, and log efforts',
     'backlash': 'turn the load back and forth through the backlash, and log the link side, too',
     'kinematic_error': 'move slowly through several turns of the motor, and log the link side',
+    'cogging': 'move slowly through several turns of the motor, and log efforts',
+    'torque_ripple': 'accelerate or lift loads through several turns, and log efforts',
     'mass': 'move with two known payloads, or hold still in several poses if gravity acts',
     'delay': 'move faster: a sweep up to the first frequencies',
     'gain': 'give one of the stiffnesses, or bend the link by a known weight',

@@ -8,6 +8,7 @@ from public_robots import public_robot
 from scipy.integrate import solve_ivp
 
 import flex_robot_sim as frs
+from flex_robot_sim.description.rewriting import edits_of, rewritten
 from flex_robot_sim.identification import identify_parameters, make_log
 
 ROTOR, LINK, RATE, NOISE = 0.05, 0.08, 500.0, 2e-5  # of encoders on both sides [rad]
@@ -133,3 +134,60 @@ def test_amplitude_and_phase_of_a_kinematic_error_are_found():
     deviation = NOISE * np.sqrt(2.0) * np.sqrt(2.0 / times.size)
     assert found.values[paths[0]] == pytest.approx(amplitude, abs=4 * deviation)
     assert found.values[paths[1]] == pytest.approx(phase, abs=4 * deviation / amplitude)
+
+
+@pytest.mark.long
+def test_cogging_and_torque_ripple_are_found_within_their_deviations():
+    cogging, ripple = (0.03, 0.6), (0.05, -0.8)  # amplitude and phase
+    arm = arm_of_one_joint('1e-4 2 0').description
+    (name,) = [joint.name for joint in arm.joints if joint.moves]
+    text = re.sub(
+        'stiffness="4000" damping="2" kinematic_error="[^"]*"',
+        f'cogging="0.01 {CYCLES:g} 0" torque_ripple="0.01 {2 * CYCLES:g} 0"',
+        arm.text,
+    )
+    arm = frs.with_parameters(
+        frs.load(text, gravity=(0, 0, 0)), {f'{name}.viscous': 1.5, f'{name}.coulomb': 0.0}
+    )
+    pinocchio = pytest.importorskip('pinocchio')
+    model = pinocchio.buildModelFromXML(text)
+    inertia = pinocchio.crba(model, model.createData(), np.zeros(1))[0, 0] + 5e-4 * RATIO**2
+
+    def effort(t):
+        return 6.0 * np.sin(2 * np.pi * 0.4 * t) * np.clip((t - 0.3) / 0.2, 0.0, 1.0)
+
+    def slope(t, y):
+        shaft = RATIO * y[0]
+        factor = 1.0 + ripple[0] * np.sin(2 * CYCLES * shaft + ripple[1])
+        cogs = RATIO * cogging[0] * np.sin(CYCLES * shaft + cogging[1])
+        return y[1], (factor * effort(t) + cogs - 1.5 * y[1]) / inertia
+
+    times = np.arange(0.0, 4.0, 1.0 / RATE)
+    out = solve_ivp(
+        slope, (0.0, times[-1]), [0.0, 0.0], 'RK45', times, rtol=1e-9, atol=1e-11, max_step=1e-3
+    )
+    noise = np.random.default_rng(5).normal(0.0, NOISE, times.size)
+    log = make_log(times, {f'position/{name}': out.y[0] + noise, f'effort/{name}': effort(times)})
+    found = identify_parameters(arm, log, free=['cogging', 'torque_ripple'])
+    deviations = {one.path: one.standard_deviation for one in found.estimates}
+    for word, truth in (('cogging', cogging), ('torque_ripple', ripple)):
+        for end, expected in zip(('', '_phase'), truth):
+            path = f'{name}.{word}{end}'
+            assert abs(found.values[path] - expected) < 4.0 * deviations[path]
+            assert deviations[path] < 0.3 * (1.0 if end else expected)
+
+
+@pytest.mark.parametrize('word', ['kinematic_error', 'cogging', 'torque_ripple'])
+def test_a_fitted_phase_is_written_into_the_harmonics_of_the_file(word, tmp_path):
+    harmonics = '0.002 2 0.5 0.001 4 0.25'
+    text = arm_of_one_joint('1e-4 2 0').description.text
+    text = re.sub('kinematic_error="[^"]*"', f'{word}="{harmonics}"', text)
+    arm = frs.load(text)
+    (name,) = arm.joint_names
+    before, path = arm.description, f'{name}.{word}'
+    after = frs.with_parameters(arm, {path: 0.003, f'{path}_phase': -0.75}).description
+    edits = [one for end in ('', '_phase') for one in edits_of(before, after, path + end)]
+    written = rewritten(text, edits, {})
+    assert f'{word}="0.003 2 -0.75 0.001 4 0.25"' in written
+    rows = getattr(frs.load(written).description.joint(name), word)
+    assert rows == ((0.003, 2.0, -0.75), (0.001, 4.0, 0.25))
