@@ -19,11 +19,12 @@ from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.analysis.loop_poses import reachable_pose
 from flex_robot_sim.analysis.mode_table import excited_modes, joints_that_matter, range_of
 from flex_robot_sim.feedback.damping_channels import closed_rates, ratios_of
-from flex_robot_sim.feedback.damping_search import MAX_MODE_RATIO
+from flex_robot_sim.feedback.damping_search import MAX_MODE_RATIO, MIN_REACHED_SHARE
 from flex_robot_sim.feedback.feedback_settings import FeedbackSettings
 from flex_robot_sim.feedback.lqg import Lqg
 from flex_robot_sim.feedback.lqg_design import design_lqg
 from flex_robot_sim.feedback.modal_damping import (
+    DEFAULT_RATIO,
     DampingDesign,
     design_damping,
     refuse_without_sensors,
@@ -168,9 +169,9 @@ def _refuse_if_worse(arm, kind, axes, table, gains: Gains, feedback):
     """Raise SettingError if the loop is unstable at the poses of the table or between them."""
     name = arm.description.name
     for corner, design in table.items():
-        if _growth(design.poles_after) > MAX_GROWTH or design.damping_ratio < _first_ratio(
-            design.poles_before
-        ):
+        # a design stops at the wanted ratio, of which the servo alone may have more
+        least = min(_first_ratio(design.poles_before), MIN_REACHED_SHARE * DEFAULT_RATIO)
+        if _growth(design.poles_after) > MAX_GROWTH or design.damping_ratio < least:
             pose = ' '.join(f'{axis[k]:.3g}' for axis, k in zip(axes, corner))
             raise SettingError(
                 f'no {kind} feedback does {name} good at {pose} with these gains '
