@@ -148,9 +148,10 @@ def test_arm_from_code(output):
 
 @pytest.mark.long
 def test_press_and_slide(output):
-    [[flexible, rigid], [fast, _, hammers], [slow, force, steady]] = output('press_and_slide')
+    lines = output('press_and_slide')
+    [_, [_, flexible, rigid], [fast, _, hammers], [slow, force, steady]] = lines
     assert rigid < fast < flexible < slow  # the linear model says which one is stable
-    assert hammers > 10.0 and steady < 0.01
+    assert hammers > 10.0 and steady < 0.05
     assert force == pytest.approx(10.0, rel=0.01)
 
 
