@@ -27,6 +27,7 @@ from flex_robot_sim.dynamics.factor_reuse import solve_dynamics
 from flex_robot_sim.dynamics.forward_dynamics import forward_dynamics as set_by_forces
 from flex_robot_sim.dynamics.loads import NO_LOADS, Push, make_loads
 from flex_robot_sim.dynamics.mass_matrix import refuse_massless
+from flex_robot_sim.dynamics.sliding_body import is_valid
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.model.arguments import (
     checked,
@@ -206,14 +207,14 @@ def actuated_coordinates(arm: ArmModel) -> np.ndarray:
     return arm.motor_q
 
 
-# These functions return False, and compute nothing, if an argument is not finite: a check in
+# These functions return False, and compute nothing, if an argument is not valid: a check in
 # Python takes a third of the time of the equations.
 
 
 @compiled
 def _set_mass_matrix(arm, q, work, M):
     """Mass matrix (n, n) in M, which is zero before."""
-    if not is_finite(q):
+    if not is_valid(arm, q):
         return False
     set_mass_matrix(arm, q, work, M)
     return True
@@ -222,7 +223,7 @@ def _set_mass_matrix(arm, q, work, M):
 @compiled
 def _set_nonlinear_effects(arm, loads, q, qd, qdd, work, force):
     """Force (n,) on every coordinate for accelerations of zero, (n,)."""
-    if not (is_finite(q) and is_finite(qd)):
+    if not (is_valid(arm, q) and is_finite(qd)):
         return False
     set_required_force(arm, loads, q, qd, qdd, work, force)
     return True
@@ -231,7 +232,7 @@ def _set_nonlinear_effects(arm, loads, q, qd, qdd, work, force):
 @compiled
 def _set_inverse_dynamics(arm, loads, q, qd, qdd, effort, work, force):
     """Force (n,) that is missing for the accelerations (n,), at efforts of zero (joints,)."""
-    if not (is_finite(q) and is_finite(qd) and is_finite(qdd)):
+    if not (is_valid(arm, q) and is_finite(qd) and is_finite(qdd)):
         return False
     set_residual_force(arm, loads, q, qd, qdd, effort, work, force)
     return True
@@ -240,7 +241,7 @@ def _set_inverse_dynamics(arm, loads, q, qd, qdd, effort, work, force):
 @compiled
 def _set_accelerations(arm, loads, q, qd, effort, work, qdd):
     """Accelerations (n,) under efforts (joints,) and loads."""
-    if not (is_finite(q) and is_finite(qd) and is_finite(effort)):
+    if not (is_valid(arm, q) and is_finite(qd) and is_finite(effort)):
         return False
     set_loads_and_contacts(arm, loads, q, qd, work)
     set_by_forces(arm, q, qd, effort, work, qdd)
@@ -250,7 +251,7 @@ def _set_accelerations(arm, loads, q, qd, effort, work, qdd):
 @compiled
 def _set_loop_accelerations(arm, loads, q, qd, effort, work, qdd):
     """Accelerations (n,) under efforts (joints,) and loads that keep loops closed."""
-    if not (is_finite(q) and is_finite(qd) and is_finite(effort)):
+    if not (is_valid(arm, q) and is_finite(qd) and is_finite(effort)):
         return False
     set_loads_and_contacts(arm, loads, q, qd, work)
     solve_dynamics(arm, q, qd, effort, 0.0, qdd, work, qdd)

@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from flex_robot_sim.description.sensors import FlexSensor, StrainGauge
-from flex_robot_sim.model.arguments import checked_coordinates
+from flex_robot_sim.model.arguments import checked, expect_arm
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.reduction.reduced_beam import ReducedBeam
 
@@ -51,7 +51,8 @@ def curvatures(arm: ArmModel, q: np.ndarray) -> dict[str, float]:
         rest = frs.equilibrium(arm, [0.0, 0.5, -0.8])
         assert frs.curvatures(arm, rest.q)['forearm/root'] != 0.0
     """
-    (q,) = checked_coordinates(arm, q=q)
+    expect_arm(arm, closed_loops=True, free_base=True)
+    q = checked('q', q, arm.coordinate_names)
     sensors = flex_sensors(arm)
     return dict(zip(sensors.names, (sensors.matrix @ q).tolist()))
 

@@ -37,6 +37,7 @@ from flex_robot_sim.dynamics.kinematics import (
     set_poses,
     set_station,
 )
+from flex_robot_sim.dynamics.sliding_body import is_valid
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.model.arguments import checked_coordinates, expect_arm, is_known, sized
 from flex_robot_sim.model.arm_model import ArmModel, Frame
@@ -322,7 +323,7 @@ def _to_frame(frame):
 @compiled
 def _set_pose(arm, body, R, p, q, T, work):
     """Pose T (4, 4) in the base frame of a frame (R, p) on a body, -1: the base."""
-    if not is_finite(q):
+    if not is_valid(arm, q):
         return False
     if body < 0:
         set_composed(work.root_R, work.root_p, R, p, work.child_R, work.child_p)
@@ -345,7 +346,7 @@ def _set_twist(arm, body, R, p, q, qd, relative, representation, V, work):
     :param relative: twist of the frame relative to the body, in the axes of the body, (6,).
     :param representation: its number, see twists.py.
     """
-    if not (is_finite(q) and is_finite(qd)):
+    if not (is_valid(arm, q) and is_finite(qd)):
         return False
     motion = work.parent_motion
     if body >= 0:
@@ -372,7 +373,7 @@ def set_jacobian(arm, body, R, p, q, representation, columns, work):
     :param columns: receives the columns of the Jacobian, (n, 6); before, body twists by the
         elastic coordinates of the body itself, and zeros.
     """
-    if not is_finite(q):
+    if not is_valid(arm, q):
         return False
     # poses of the bodies, and K of their stations
     for i in range(body + 1):

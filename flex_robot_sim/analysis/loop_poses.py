@@ -15,6 +15,7 @@ from flex_robot_sim.dynamics.constraints.closing import (
 )
 from flex_robot_sim.model.arguments import checked
 from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.model.guide_range import refuse_outside_guides
 from flex_robot_sim.model.start_pose import start_coordinates
 from flex_robot_sim.util.exceptions import SettingError
 
@@ -88,11 +89,15 @@ def full_pose(arm: ArmModel, name: str, position: ArrayLike) -> np.ndarray:
         pose[drives] = checked(name, position, motors)
         return pose_of_drives(arm, pose)
     try:
-        return checked(name, position, arm.joint_names)
+        pose = checked(name, position, arm.joint_names)
     except SettingError as error:
         if not arm.closed_loops:
             raise
         raise SettingError(f'{error}; or {drives.size}, of the joints with a motor') from None
+    q = np.zeros(arm.size)
+    arm.set_joints(q, pose)
+    refuse_outside_guides(arm, name, q)
+    return pose
 
 
 def followed_poses(arm: ArmModel, positions: np.ndarray) -> np.ndarray:

@@ -36,12 +36,13 @@ from flex_robot_sim.jit.deferred_signals import deliver_signals
 from flex_robot_sim.model.arguments import expect_motors, settings_or_default, truth, whole
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.free_base import base_rates, body_pose, is_tied, moved_to
+from flex_robot_sim.model.guide_range import refuse_outside_guides
 from flex_robot_sim.model.payload import expect_payload_link
 from flex_robot_sim.model.start_pose import start_note, state_note
 from flex_robot_sim.simulation.recorder import Recorder
 from flex_robot_sim.simulation.simulated_arm import SERVO_FIELDS
 from flex_robot_sim.simulation.state_checks import steps_until
-from flex_robot_sim.simulation.step_monitor import non_finite_state_error
+from flex_robot_sim.simulation.step_monitor import unusable_state_error
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.serialization import CopiedByState
 from flex_robot_sim.util.settings import SimulationSettings
@@ -194,6 +195,7 @@ class Batch(LiveArrays, BatchQueries, Recorder, CopiedByState):
         )
         v = np.zeros_like(q) if v is None else checked_states(self.arm, 'v', v, rows).copy()
         poses = self._base_motion(rows, v, base_pose, base_twist)
+        refuse_outside_guides(self.arm, 'q', q)
         q, v = self._closed(rows, q, v, poses)
         self._members.apply_live()
         self._members.start(rows, q, v, poses)
@@ -425,7 +427,9 @@ class Batch(LiveArrays, BatchQueries, Recorder, CopiedByState):
         for k in np.flatnonzero(taken < requested):
             self._members.lost[k] = start + (done + taken[k]) * h
             self._members.clear_step_history(k)
-            self.reports.append((int(k), str(non_finite_state_error(float(self.lost[k])))))
+            state = row_of(self._members.state, int(k))
+            error = unusable_state_error(self.arms[k], state, float(self.lost[k]))
+            self.reports.append((int(k), str(error)))
         self._report(lambda step: start + (done + step + 1) * h)
 
     def _report_start(self, rows):

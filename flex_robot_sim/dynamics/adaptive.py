@@ -21,6 +21,7 @@ from flex_robot_sim.dynamics.forces import add_powers
 from flex_robot_sim.dynamics.free_base import move_base_pose, set_coordinate_rates
 from flex_robot_sim.dynamics.loads import LoadArrays
 from flex_robot_sim.dynamics.monitors import Watch, note_validity
+from flex_robot_sim.dynamics.sliding_body import is_outside_guide
 from flex_robot_sim.jit.compiled import call_with_tables, compiled
 from flex_robot_sim.model.arm_arrays import ArmArrays
 from flex_robot_sim.model.workspace import Workspace
@@ -41,7 +42,7 @@ def advance_adaptively(
     derivative: Callable | None = None,
 ) -> int:
     """
-    Take `steps` steps; stop before a state that is not finite.
+    Take `steps` steps; stop before a state that is not finite, or outside a guide.
 
     :param derivative: replacement of `set_slopes`; the other arguments and the result are those
         of `integrators.advance`.
@@ -50,15 +51,19 @@ def advance_adaptively(
 
     q, qd, qdd, h = state.q, state.qd, state.qdd, float(settings.time_step[0])
     n, derivative = q.size, derivative or set_slopes
-    slopes = np.empty(2 * n + 2)
+    slopes, slides = np.empty(2 * n + 2), arm.slide_data.size > 0
 
     def derivative_at(_, y):
-        if not np.isfinite(y).all():
+        is_outside = slides and is_outside_guide(arm, y)
+        if is_outside:
+            state.stage[2] = y[:n]
+        if is_outside or not np.isfinite(y).all():
             return np.full(y.size, np.nan)  # makes the scheme try a shorter step
         derivative(arm, loads, y, state.effort, work, slopes)
         return slopes.copy()
 
     for step in range(steps):
+        state.stage[2] = q
         start = np.concatenate([q, qd, [0.0, 0.0]])
         with np.errstate(over='ignore', invalid='ignore'):
             solver = DOP853(

@@ -72,6 +72,7 @@ from flex_robot_sim.dynamics.momentum import meet_momentum, set_impulse, store_m
 from flex_robot_sim.dynamics.monitors import count_events, note_coarseness, note_validity
 from flex_robot_sim.dynamics.motor_laws import accept_motor_step
 from flex_robot_sim.dynamics.moved_base import begin_substep_of_base, move_base
+from flex_robot_sim.dynamics.sliding_body import is_outside_guide
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.spatial.screws import is_finite, set_copy
 
@@ -188,15 +189,20 @@ def store_start(arm, state, work):
 
 @compiled
 def is_finite_or_restored(arm, state, work):
-    """Whether a state is finite; if not, restore the start of the step."""
+    """
+    Whether a state is finite and keeps sliding links in their guides.
+
+    If not, restore the start of the step; `stage[2]` receives the refused coordinates.
+    """
     magnitude = 0.0
     for k in range(state.q.size):
         magnitude += abs(state.q[k]) + abs(state.qd[k])
     if arm.base.shape[0] > 0:
         for k in range(work.base_pose.size):
             magnitude += abs(work.base_pose[k])
-    if isfinite(magnitude):
+    if isfinite(magnitude) and not is_outside_guide(arm, state.q):
         return True
+    set_copy(state.q, state.stage[2])
     set_copy(state.stage[0], state.q)
     set_copy(state.stage[1], state.qd)
     if arm.base.shape[0] > 0:

@@ -20,13 +20,32 @@ of their turn by s, kappa, and their inertia J per length
 
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.model.body_kinds import COMMON_SHAPES
+from flex_robot_sim.model.guide_range import MAX_FREE_RATIO, MIN_FREE_RATIO
 from flex_robot_sim.model.slide_columns import INERTIA, LENGTH, MASS_PER_LENGTH, OFFSET
+from flex_robot_sim.spatial.screws import is_finite
 
 
 @compiled
 def free_length(arm, i, q):
     """Free length of sliding body i [m]."""
     return q[arm.slide[i]] + arm.slide_data[i, OFFSET]
+
+
+@compiled
+def is_outside_guide(arm, q):
+    """Whether a sliding link is outside its guide."""
+    for i in range(arm.slide_data.shape[0]):
+        if arm.slide[i] >= 0:
+            ratio = free_length(arm, i, q) / arm.slide_data[i, LENGTH]
+            if ratio < MIN_FREE_RATIO or ratio > MAX_FREE_RATIO:
+                return True
+    return False
+
+
+@compiled
+def is_valid(arm, q):
+    """Whether coordinates (n,) are finite, with all sliding links in their guides."""
+    return is_finite(q) and not is_outside_guide(arm, q)
 
 
 @compiled(inline=True)

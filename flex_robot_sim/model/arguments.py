@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.model.guide_range import refuse_outside_guides
 from flex_robot_sim.util.exceptions import SettingError, shortened
 from flex_robot_sim.util.settings import SimulationSettings
 
@@ -168,25 +169,37 @@ def _wrong_numbers(name, names):
 
 
 def checked_coordinates(model: ArmModel, **values: ArrayLike | None) -> list[np.ndarray]:
-    """Return new arrays of one finite number per coordinate of an ArmModel; None: zeros."""
+    """
+    Return new arrays of one finite number per coordinate of an ArmModel; None: zeros.
+
+    SettingError for a `q` with a sliding link outside its guide.
+    """
     expect_arm(model, closed_loops=True, free_base=True)
-    return [
-        np.zeros(model.size) if array is None else checked(name, array, model.coordinate_names)
+    arrays = {
+        name: np.zeros(model.size)
+        if array is None
+        else checked(name, array, model.coordinate_names)
         for name, array in values.items()
-    ]
+    }
+    if 'q' in arrays:
+        refuse_outside_guides(model, 'q', arrays['q'])
+    return [*arrays.values()]
 
 
 def joints_or_coordinates(arm: ArmModel, name: str, values: ArrayLike) -> np.ndarray:
     """Return all coordinates, or rates, (n,) from them or from one finite number per joint."""
     array = array_or_nan(values)
     if array.shape == (arm.size,):
-        return checked(name, array, arm.coordinate_names)
-    try:
-        numbers = checked(name, array, arm.joint_names)
-    except SettingError as error:
-        raise SettingError(f'{error}; or all {arm.size} coordinates') from None
-    result = np.zeros(arm.size)
-    arm.set_joints(result, numbers)
+        result = checked(name, array, arm.coordinate_names)
+    else:
+        try:
+            numbers = checked(name, array, arm.joint_names)
+        except SettingError as error:
+            raise SettingError(f'{error}; or all {arm.size} coordinates') from None
+        result = np.zeros(arm.size)
+        arm.set_joints(result, numbers)
+    if name == 'q':
+        refuse_outside_guides(arm, name, result)
     return result
 
 
@@ -199,6 +212,7 @@ def checked_states(arm: ArmModel, name: str, values: ArrayLike) -> np.ndarray:
             f'{name} must be {arm.size} finite numbers or rows of them, in this '
             f'order: {", ".join(arm.coordinate_names)}'
         )
+    refuse_outside_guides(arm, name, array)
     return array
 
 

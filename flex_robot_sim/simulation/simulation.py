@@ -44,7 +44,7 @@ from flex_robot_sim.simulation.state_checks import (
     checked_state,
     steps_until,
 )
-from flex_robot_sim.simulation.step_monitor import StepMonitor, non_finite_state_error
+from flex_robot_sim.simulation.step_monitor import StepMonitor, unusable_state_error
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.serialization import CopiedByState
 from flex_robot_sim.util.settings import SimulationSettings
@@ -367,7 +367,7 @@ class Simulation(SimulationQueries, Recorder, CopiedByState):
         self.reports += self._monitor.lines(completed, None, self.time, lambda step: start)
         if completed < len(trajectory) - 1:
             self._drives.refuse_open_loops(positions, completed + 1)
-            raise non_finite_state_error(self.time)
+            raise self._unusable_state_error()
         return trajectory
 
     def advance_to(self, time: float) -> None:
@@ -442,12 +442,15 @@ class Simulation(SimulationQueries, Recorder, CopiedByState):
         if completed < requested:
             simulated.clear_step_history()
             simulated.work.applied[:] = 0.0
-            raise non_finite_state_error(
-                self.time,
+            raise self._unusable_state_error(
                 self._monitor.limits.remedy(
                     self.position, simulated.work.servo_stiffness, simulated.work.servo_damping
-                ),
+                )
             )
+
+    def _unusable_state_error(self, remedy=''):
+        """Error for the state that the last step would have reached."""
+        return unusable_state_error(self.arm, self._simulated.state, self.time, remedy)
 
     def _report_state(self, q):
         """Report joints beyond limits in a new state (n,), and drop the line about the start."""

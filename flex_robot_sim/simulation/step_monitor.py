@@ -4,7 +4,10 @@ from collections.abc import Callable, Iterator
 from copy import copy
 from typing import Any
 
+from flex_robot_sim.dynamics.arm_state import ArmState
 from flex_robot_sim.dynamics.monitors import count_events, report_lines
+from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.model.guide_range import outside_guide
 from flex_robot_sim.simulation.explicit_schemes import (
     ENERGY_CHECK_STEPS,
     EXPLICIT_SCHEMES,
@@ -73,8 +76,20 @@ class StepMonitor:
             )
 
 
-def non_finite_state_error(time: float, remedy: str = '') -> SimulationError:
-    """Return the error for a state that is not finite after a time [s]."""
+def unusable_state_error(
+    arm: ArmModel, state: ArmState, time: float, remedy: str = ''
+) -> SimulationError:
+    """
+    Return the error for a state that is not finite, or outside a guide, after a time [s].
+
+    :param state: the last good one, with the refused coordinates in `stage[2]`.
+    """
+    phrase = outside_guide(arm, state.stage[2]) or outside_guide(arm, state.q)
+    if phrase:
+        return SimulationError(
+            f'after {time:.6g} s, {phrase}; the last good state is kept. Keep the joint '
+            'within its limits'
+        )
     return SimulationError(
         f'the state is not finite after {time:.6g} s; the last good one is '
         f'kept. {remedy or DEFAULT_REMEDY}'
