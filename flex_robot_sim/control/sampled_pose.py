@@ -43,7 +43,7 @@ class SampledPose:
         rigid_motion = rigid_moves(arm, q)
         K = tangent(arm, make_loads(arm, closed_loops=True, free_base=True), q, zero, zero)[1]
         # friction holds at rest, and does not in motion
-        M, D = mass_matrix(arm.arrays, q), spring_matrices(arm.arrays)[1]
+        M, D = mass_matrix(arm.arrays, q), spring_matrices(arm.arrays, q)[1]
         joints = slice(drives.size)
         motor_rows, joint_rows = np.eye(arm.size)[drives], np.eye(arm.size)[joints]
         if arm.closed_loops or not arm.actuated.all():

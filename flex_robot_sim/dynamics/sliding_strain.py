@@ -13,6 +13,8 @@ strain also because it slides: with c(xi) for phi'' or phi' and u = (p + 1)/2, p
 Kelvin-Voigt damping has the dissipation tau times the energy of this rate.
 """
 
+from numpy import sqrt
+
 from flex_robot_sim.dynamics.sliding_body import free_length
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.model.body_kinds import SLIDING
@@ -27,11 +29,11 @@ def add_sliding_strain(arm, i, q, qd, h, guess, work):
     for k in range(n + 1):
         work.implicit[i, k, n] = work.implicit[i, n, k] = 0.0
     for k in range(n):
-        scale, power, damping_scale = strain_scales(arm, i, k, s)
+        scale, power = strain_scales(arm, i, k, s)
         stress = loss = implicit_force = 0.0
         for m in range(n):
             K = scale * arm.stiffness[i, k, m]
-            D = time * K + damping_scale * arm.damping[i, k, m]
+            D = time * K + damping_scale(arm, i, k, m, s) * arm.damping[i, k, m]
             implicit = h * (0.25 * h * K + 0.5 * D)
             work.implicit[i, k, m] = implicit
             stress += K * q[first + m]
@@ -48,11 +50,22 @@ def add_sliding_strain(arm, i, q, qd, h, guess, work):
 
 @compiled
 def strain_scales(arm, i, k, s):
-    """Ratio of stiffness (T121), its power, and ratio of damping, of coordinate k at length s."""
+    """Ratio of stiffness of coordinate k at the free length s, and its power (T121)."""
     ratio = arm.slide_data[i, LENGTH] / s
     if k < arm.count[i, 0] + arm.count[i, 1]:
-        return ratio * ratio * ratio, 3.0, ratio  # damping with the same ratio at any length
-    return ratio, 1.0, 1.0
+        return ratio * ratio * ratio, 3.0
+    return ratio, 1.0
+
+
+@compiled
+def damping_scale(arm, i, k, m, s):
+    """Ratio of the damping of coordinates k and m: a damping ratio holds at any length s."""
+    ratio, bending = arm.slide_data[i, LENGTH] / s, arm.count[i, 0] + arm.count[i, 1]
+    if k < bending and m < bending:
+        return ratio
+    if k < bending or m < bending:
+        return sqrt(ratio)  # the matrix stays symmetric and positive
+    return 1.0
 
 
 @compiled
@@ -65,10 +78,11 @@ def add_sliding_damping(arm, i, q, qd, out, factor):
     first, n, power = arm.first[i], arm.modes[i], 0.0
     time, s = arm.slide_data[i, TIME], free_length(arm, i, q)
     for k in range(n):
-        scale, _, damping_scale = strain_scales(arm, i, k, s)
+        scale, _ = strain_scales(arm, i, k, s)
         force = 0.0
         for m in range(n):
-            K, D = scale * arm.stiffness[i, k, m], damping_scale * arm.damping[i, k, m]
+            K = scale * arm.stiffness[i, k, m]
+            D = damping_scale(arm, i, k, m, s) * arm.damping[i, k, m]
             force += (time * K + D) * qd[first + m]
         out[first + k] += factor * force
         power += force * qd[first + k]
@@ -84,7 +98,7 @@ def add_sliding_loss(arm, i, q, qd, out, factor):
     s, ds, time = free_length(arm, i, q), qd[j], arm.slide_data[i, TIME]
     share, on_length, power = ds / s, 0.0, 0.0
     for k in range(n):
-        scale, _, _ = strain_scales(arm, i, k, s)
+        scale, _ = strain_scales(arm, i, k, s)
         scale *= time
         force = 0.0
         for m in range(n):
@@ -104,7 +118,7 @@ def sliding_strain_energy(arm, i, q):
     first, n, energy = arm.first[i], arm.modes[i], 0.0
     s = free_length(arm, i, q)
     for k in range(n):
-        scale, _, _ = strain_scales(arm, i, k, s)
+        scale, _ = strain_scales(arm, i, k, s)
         for m in range(n):
             energy += 0.5 * scale * q[first + k] * arm.stiffness[i, k, m] * q[first + m]
     return energy
@@ -116,7 +130,7 @@ def add_sliding_slopes(arm, i, q, K):
     first, n, j = arm.first[i], arm.modes[i], arm.slide[i]
     s = free_length(arm, i, q)
     for k in range(n):
-        scale, p, _ = strain_scales(arm, i, k, s)
+        scale, p = strain_scales(arm, i, k, s)
         for m in range(n):
             stiffness, e = scale * arm.stiffness[i, k, m], q[first + m]
             K[first + k, first + m] += stiffness
@@ -134,7 +148,7 @@ def set_sliding_springs(arm, q, ratio, push):
             continue
         first, s, on_length = arm.first[i], free_length(arm, i, q), 0.0
         for k in range(arm.modes[i]):
-            scale, power, _ = strain_scales(arm, i, k, s)
+            scale, power = strain_scales(arm, i, k, s)
             ratio[first + k] = scale
             for m in range(arm.modes[i]):
                 on_length += power * scale * q[first + k] * arm.stiffness[i, k, m] * q[first + m]

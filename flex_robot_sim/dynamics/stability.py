@@ -1,8 +1,9 @@
 """
 The longest stable step of an explicit scheme for an arm with straight links.
 
-It holds at zero and in a few poses within the joint limits (T42). In other poses, and with bent
-links, some mode may be faster and unstable; explicit_schemes.py detects that.
+It holds at zero, with the shortest sliding links, and in some poses within the joint limits (T42).
+In other poses, and with bent links, some mode may be faster and unstable; explicit_schemes.py
+detects that.
 """
 
 from collections.abc import Iterable, Iterator
@@ -11,10 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flex_robot_sim.dynamics.mass_matrix import mass_matrix
+from flex_robot_sim.dynamics.sliding_strain import add_sliding_damping, add_sliding_slopes
 from flex_robot_sim.model.arm_arrays import ArmArrays
 from flex_robot_sim.model.body_kinds import SLIDING
 from flex_robot_sim.model.friction import VISCOUS, has_dry_friction, smoothed_slopes_at_rest
-from flex_robot_sim.model.slide_columns import LENGTH, OFFSET
 from flex_robot_sim.util.eigenproblem import eigh
 
 RANDOM_POSES = 4  # in addition to the zero pose: the highest frequency depends on the pose
@@ -57,44 +58,62 @@ def longest_steps(
     if scheme in ('implicit_midpoint', 'reference'):
         yield from [np.inf, *(np.inf for _ in stops)]
         return
-    K, D = spring_matrices(arrays, stiffness, damping)
-    dampings = [D]
+    dampings = [damping]
     if has_dry_friction(arrays.friction):
         # at rest, smoothed friction acts as a strong damper
-        dampings.append(
-            spring_matrices(arrays, stiffness, damping + smoothed_slopes_at_rest(arrays.friction))[
-                1
-            ]
-        )
-    masses = _masses(arrays, len(K))
+        dampings.append(damping + smoothed_slopes_at_rest(arrays.friction))
+    poses = _poses(arrays)
+    masses = [mass_matrix(arrays, q) for q in poses]
+    if (arrays.slide < 0).all():
+        poses = poses[:1]  # the springs are the same in all of them
+    springs = [_matrices(arrays, stiffness, dampings, q) for q in poses]
+    springs *= len(masses) // len(springs)
     free_step = min(
         _longest_of_modes(scheme, *modes, D)
-        for modes in (eigh(K, M) for M in masses)
-        for D in dampings
+        for modes, (_, *Ds) in zip((eigh(K, M) for M, (K, *_) in zip(masses, springs)), springs)
+        for D in Ds
     )
     yield free_step
     rows = np.flatnonzero(np.isfinite(arrays.lower) | np.isfinite(arrays.upper))
-    K[rows, rows] += arrays.stop_stiffness[rows]
     contact_modes = None
     for damper in stops:
         if contact_modes is None:
-            contact_modes = [eigh(K, M) for M in masses]
-        D = dampings[-1].copy()
-        D[rows, rows] += damper[rows]
-        yield min(free_step, *(_longest_of_modes(scheme, *modes, D) for modes in contact_modes))
+            contact_modes = [
+                eigh(_with_diagonal(K, rows, arrays.stop_stiffness), M)
+                for M, (K, *_) in zip(masses, springs)
+            ]
+        yield min(
+            free_step,
+            *(
+                _longest_of_modes(scheme, *modes, _with_diagonal(Ds[-1], rows, damper))
+                for modes, Ds in zip(contact_modes, springs)
+            ),
+        )
 
 
-def _masses(arrays, size):
-    """Inertia (n, n) in the zero pose and in a few others."""
-    random, joints, masses = np.random.default_rng(0), arrays.motor.size, []
-    for number in range(RANDOM_POSES + 1):
+def _with_diagonal(matrix, rows, values):
+    """Return a copy of K or D (n, n) with stops at the joints in `rows`."""
+    matrix = matrix.copy()
+    matrix[rows, rows] += values[rows]
+    return matrix
+
+
+def _poses(arrays):
+    """Coordinates (n,) of the zero pose and a few others, and with the shortest sliding links."""
+    random, joints, size = np.random.default_rng(0), arrays.motor.size, _size(arrays)
+    poses = [np.zeros(size)]
+    for _ in range(RANDOM_POSES):
         q = np.zeros(size)
-        if number > 0:
-            q[:joints] = random.uniform(
-                np.maximum(arrays.lower, -np.pi), np.minimum(arrays.upper, np.pi)
-            )
-        masses.append(mass_matrix(arrays, q))
-    return masses
+        q[:joints] = random.uniform(
+            np.maximum(arrays.lower, -np.pi), np.minimum(arrays.upper, np.pi)
+        )
+        poses.append(q)
+    slides = arrays.slide[arrays.slide >= 0]
+    if slides.size:
+        q = np.zeros(size)
+        q[slides] = arrays.lower[slides]
+        poses.append(q)
+    return poses
 
 
 def rounded_down(step: float) -> float:
@@ -106,17 +125,44 @@ def rounded_down(step: float) -> float:
 
 
 def spring_matrices(
-    arrays: ArmArrays, stiffness: ArrayLike = 0.0, damping: ArrayLike = 0.0
+    arrays: ArmArrays, q: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """
     Stiffness and damping (n, n) of links and gears, in the coordinates of the arm.
 
-    :param stiffness: added at every drive, (joints,) [N m/rad, N/m].
-    :param damping: added at every drive, (joints,) [N m s/rad, N s/m].
+    :param q: coordinates (n,), which determine the lengths of sliding links and the transmissions
+        of gears; default: zero, with the steepest transmission of each gear.
+    """
+    K, D = np.zeros((2, _size(arrays), _size(arrays)))
+    _add_drives(arrays, 0.0, 0.0, q, K, D)
+    _add_links(arrays, np.zeros(len(K)) if q is None else q, K, D)
+    return K, D
+
+
+def _matrices(arrays, stiffness, dampings, q):
+    """K and one D (n, n) for each damping of the drives (joints,), with lengths at q (n,)."""
+    matrices = []
+    for damping in dampings:
+        K, D = np.zeros((2, q.size, q.size))
+        _add_drives(arrays, stiffness, damping, None, K, D)
+        _add_links(arrays, q, K, D)
+        matrices.append(D)
+    return [K, *matrices]
+
+
+def _size(arrays):
+    """Number of coordinates."""
+    return arrays.inertia_scale.size
+
+
+def _add_drives(arrays, stiffness, damping, q, K, D):
+    """
+    Add springs and dampers of drives, joints and gears to K and D (n, n).
+
+    :param stiffness: of a servo, (joints,); damping: the same.
+    :param q: coordinates (n,), or None: the steepest transmission of each gear.
     """
     joints = arrays.motor.size
-    n = int(joints + (arrays.motor >= 0).sum() + len(arrays.base) + arrays.modes.sum())
-    K, D = np.zeros((2, n, n))
     drive_gains = np.broadcast_to(stiffness, joints), arrays.friction[:, VISCOUS] + damping
     for j, m in enumerate(arrays.motor):
         driven = j if m < 0 else m
@@ -126,34 +172,35 @@ def spring_matrices(
         K[driven, driven] += (arrays.cogging[j, :, 0] * arrays.cogging[j, :, 1]).sum()
         if m >= 0:
             block = np.ix_([j, m], [j, m])
-            g = (
-                1.0
-                + np.abs(arrays.kinematic_error[j, :, 0] * arrays.kinematic_error[j, :, 1]).sum()
-            )
-            K[block] += _largest_stiffness(arrays, j) * np.array([[1, -g], [-g, g * g]])
-            D[block] += arrays.gear_damping[j] * np.array([[1, -1], [-1, 1]])
+            amplitude, wave_number, phase = arrays.kinematic_error[j].T
+            slopes = amplitude * wave_number
+            g = 1.0 + np.abs(slopes).sum()
+            if q is not None:
+                g = 1.0 - (slopes * np.cos(wave_number * q[m] + phase)).sum()  # (T37)
+            twist = np.array([[1, -g], [-g, g * g]])
+            K[block] += _largest_stiffness(arrays, j) * twist
+            D[block] += arrays.gear_damping[j] * twist
+
+
+def _add_links(arrays, q, K, D):
+    """Add those of links, at coordinates (n,)."""
+    unit = np.eye(q.size)
     for i, size in enumerate(arrays.modes):
         modes = slice(arrays.first[i], arrays.first[i] + size)
-        scale = np.ones((size, 1))
         if arrays.kind[i] == SLIDING:
-            scale = stiffness_scales(arrays, i)
-        K[modes, modes] += scale * arrays.stiffness[i, :size, :size]
+            add_sliding_slopes(arrays, i, q, K)
+            for k in arrays.own[i, : size + 1]:
+                add_sliding_damping(arrays, i, q, unit[k], D[k], 1.0)  # D is symmetric
+            continue
+        K[modes, modes] += arrays.stiffness[i, :size, :size]
         D[modes, modes] += arrays.damping[i, :size, :size]
-    elastic = n - len(arrays.shared)
+    elastic = len(D) - len(arrays.shared)
     D[elastic:, elastic:] += arrays.shared @ arrays.shared_T
-    return K, D
 
 
 def _largest_stiffness(arrays, j):
     """Largest stiffness of the gear of joint j."""
     return arrays.gear_stiffness[j] * np.cumsum(arrays.gear_share[j]).max()
-
-
-def stiffness_scales(arrays: ArmArrays, body: int) -> np.ndarray:
-    """Factors (n, 1) of the stiffness of a sliding link where its joint is at zero (T121)."""
-    data, bending = arrays.slide_data[body], arrays.count[body, :2].sum()
-    ratio = data[LENGTH] / data[OFFSET]
-    return np.where(np.arange(arrays.modes[body]) < bending, ratio**3, ratio)[:, None]
 
 
 def _longest_of_modes(scheme, squares, shapes, D):

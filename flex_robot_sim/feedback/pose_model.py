@@ -177,7 +177,7 @@ def pose_model(
     N, drives = np.eye(arm.size), arm.motor_q
     encoders = drives if feedback == 'motor' else np.arange(drives.size)
     # without dry friction, which acts at rest only
-    matrices = mass_matrix(arm.arrays, q), spring_matrices(arm.arrays)[1], K
+    matrices = mass_matrix(arm.arrays, q), spring_matrices(arm.arrays, q)[1], K
     gauges, coordinates = flex_sensors(arm).matrix, np.arange(arm.size)
     inputs, outputs = N[drives], N[encoders]
     if arm.closed_loops or not arm.actuated.all():
