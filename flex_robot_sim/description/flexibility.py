@@ -12,7 +12,7 @@ from flex_robot_sim.description.multi_dof_joint import AXES, part_names
 from flex_robot_sim.description.plausibility import warn_implausible_beam
 from flex_robot_sim.description.reduced_element import check_reduced_station
 from flex_robot_sim.description.sensor_elements import STATION_TOLERANCE, read_imus
-from flex_robot_sim.description.sliding_link import check_sliding_links, with_guide
+from flex_robot_sim.description.sliding_link import attached_at, check_sliding_links, with_guide
 from flex_robot_sim.description.values import read_attributes, read_children, unknown_name
 from flex_robot_sim.description.words import FLEXIBILITY
 
@@ -40,8 +40,9 @@ def add_flexibility(
     _check_size(document, element, links)
     for joint in joints.values():
         if joint.parent in links:
+            place = attached_at(joint, links)
             check_station(
-                document, links[joint.parent], f'joint "{joint.name}"', joint.position, joint.line
+                document, links[joint.parent], f'joint "{joint.name}"', place, joint.line
             )
 
 

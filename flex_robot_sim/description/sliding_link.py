@@ -139,8 +139,8 @@ def _lengths(beam, joint):
 def _places(link, beam, joint, links, joints):
     """Yield problems of the child joints of the link, and of the parent of its guide."""
     for child in joints.values():
-        if child.parent == link.name and not child.mimics:
-            place = beam.axes.T @ (_mouth(child, links) - beam.end)
+        if child.parent == link.name:
+            place = beam.axes.T @ (attached_at(child, links) - beam.end)
             if abs(place[0]) > PLACE_TOLERANCE * beam.length:
                 yield (
                     f'has the child joint "{child.name}" at {place[0] + beam.length:.4g} m of its '
@@ -152,8 +152,8 @@ def _places(link, beam, joint, links, joints):
         yield 'has its guide on a reduced link', 'Put a rigid link between them'
 
 
-def _mouth(joint, links):
-    """Position in the parent link where a joint is attached: for a sliding child, its mouth."""
+def attached_at(joint: Joint, links: Mapping[str, Link]) -> np.ndarray:
+    """Position (3,) in its parent where a joint is attached: for a sliding child, its mouth."""
     child = links[joint.child].beam
     if child is not None and child.guide == joint.name:
         return joint.position + joint.rotation @ (np.asarray(joint.axis) * child.mouth)

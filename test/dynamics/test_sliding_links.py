@@ -498,6 +498,39 @@ def test_loops_and_mimic_joints_next_to_sliding_links_are_refused(more, message)
     assert message in complaint(text)
 
 
+@pytest.mark.parametrize(('place', 'is_tip'), [(0.75, False), (LENGTH, True)])
+def test_a_held_mimic_joint_is_at_the_tip_of_a_sliding_link(place, is_tip):
+    finger = FINGER.replace('<parent link="tool"/>', '<parent link="boom"/>').replace(
+        '<axis', f'<origin xyz="{place} 0 0"/><axis'
+    )
+    text = sliding_arm().replace('<flexibility>', f'{finger}<flexibility mimic="held">')
+    if not is_tip:
+        message = 'sliding link "boom" has the child joint "bend" at 0.75 m of its 1.5 m. Move the'
+        assert message in complaint(text)
+        return
+    arm = frs.load(text)
+    q = state_of(arm)[0]
+    found = frs.pose(arm, q, link='finger')
+    np.testing.assert_allclose(found, frs.pose(arm, q, link='tool'), atol=1e-14)
+
+
+def test_a_guide_may_point_backwards_from_beyond_the_tip():
+    turned = 'xyz="{} 0 0" rpy="0 0 3.141592653589793"'
+    text = telescope().replace('xyz="0.5 0 0" rpy="0.4 0 0"', turned.format(2.5))
+    arm = frs.load(text)
+    assert text != telescope()
+    place = {'out': 0.2, 'further': 0.3}
+    q = np.array([place.get(name, 0.0) for name in arm.coordinate_names])
+    tip = frs.pose(arm, q, link='tip_boom', station='tip')[:3, 3]
+    # from the joint 2.5 m along the boom, back by the link of 1.2 m and the slide
+    assert tip[0] == pytest.approx(-1.0 + 0.2 + 2.5 - 1.2 - 0.3, abs=1e-12)
+    message = 'joint "further" would ride at 1.6 m on the beam of link "boom", which ends at 1.5 m'
+    beyond = telescope().replace('xyz="0.5 0 0" rpy="0.4 0 0"', turned.format(2.6))
+    assert 'has the child joint "further" at 1.6 m of its 1.5 m' in complaint(beyond)
+    straight = beyond.replace(f' guide="out" mouth="{MOUTH}"', '')
+    assert message in complaint(straight)
+
+
 @pytest.mark.parametrize('message', MISTAKES)
 def test_impossible_sliding_links_are_refused(message):
     words = dict(MISTAKES[message])
