@@ -9,7 +9,7 @@ from flex_robot_sim.description.document import Document, XmlElement
 from flex_robot_sim.description.drive_laws import check_drive_laws, read_dc_motor
 from flex_robot_sim.description.links import Joint, JointFriction
 from flex_robot_sim.description.multi_dof_joint import ONLY_OF_PARTS, with_part_values
-from flex_robot_sim.description.screw_joint import screw_pitch
+from flex_robot_sim.description.screw_joint import SCREW, screw_pitch
 from flex_robot_sim.description.sensor_elements import read_encoder
 from flex_robot_sim.description.values import read_children
 from flex_robot_sim.description.words import FLEXIBILITY
@@ -84,6 +84,13 @@ def _refuse_values_of_others(document, element, values, joint):
                 + ('no type' if values['type'] is None else 'one coordinate'),
                 'Give it in the <limit> or <dynamics> of the joint',
             )
+    if not joint.moves and joint.mimics and values['type'] == SCREW:
+        raise document.error(
+            element,
+            f'joint "{joint.name}" is a mimic joint, which is held, so its screw does not turn',
+            'Let it move, without mimic="held" and behind a joint that moves; or add the travel '
+            'of its offset to its <origin>, and remove it here',
+        )
     if not joint.moves:
         kind = 'a mimic joint, which is held' if joint.mimics else joint.kind
         raise document.error(

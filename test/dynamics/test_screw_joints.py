@@ -221,3 +221,33 @@ def test_a_pitch_in_millimetres_is_a_warning():
     assert line == (
         '<text>:5: screw joint "hinge" travels 5 m per turn. Give pitch in m per turn, not in mm.'
     )
+
+
+HELD_SCREW = """<robot name="arm"><link name="base"/>
+{links}
+<joint name="turn" type="continuous"><parent link="base"/><child link="wheel"/>
+  <axis xyz="0 0 1"/></joint>
+<joint name="lift" type="continuous"><parent link="wheel"/><child link="nut"/>
+  <origin xyz="0 0 {height!r}"/><axis xyz="0 0 1"/><mimic joint="turn" offset="{offset}"/></joint>
+<flexibility{choice}>{screw}</flexibility></robot>"""
+
+
+def test_the_line_about_a_held_screw_says_how_to_replace_it():
+    body = '<inertial><mass value="2"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'
+    links = ''.join(f'<link name="{name}">{body}</inertial></link>' for name in ('wheel', 'nut'))
+    words = {'links': links, 'offset': 0.7, 'screw': SCREW.replace('hinge', 'lift')}
+    held = ' mimic="held"'
+    assert complaint(HELD_SCREW.format(height=0.2, choice=held, **words)) == (
+        '<text>:7: joint "lift" is a mimic joint, which is held, so its screw does not turn. Let '
+        'it move, without mimic="held" and behind a joint that moves; or add the travel of its '
+        'offset to its <origin>, and remove it here.'
+    )
+    moving = frs.load(HELD_SCREW.format(height=0.2, choice='', **words))
+    sim = frs.Simulation(moving)
+    assert sim.position[moving.joint_names.index('lift')] == pytest.approx(0.7)
+    pitch = float(SCREW.partition('pitch="')[2].partition('"')[0])
+    words['screw'] = ''
+    height = 0.2 + pitch * 0.7 / (2 * np.pi)
+    replaced = frs.load(HELD_SCREW.format(height=height, choice=held, **words))
+    found = frs.pose(replaced, np.zeros(replaced.size), link='nut')
+    np.testing.assert_allclose(found, sim.pose(link='nut'), atol=1e-12)
