@@ -24,7 +24,8 @@ def set_instant_accelerations(arm, loads, q, qd, effort, is_sticky, work, rates,
 
     :param is_sticky: whether dry friction may stick; it follows from a step too short to move
         anything.
-    :param work: Workspace with inputs, and `joint_force` and `own_inertia` of the last step.
+    :param work: Workspace with inputs, and `joint_force`, `gear_law` and `own_inertia` of the
+        last step.
     :param rates: temporary, (n,).
     :param qdd: a guess; receives the accelerations, (n,).
     """

@@ -71,6 +71,7 @@ def set_solver_start(simulated: SimulatedArm) -> bool:
     """Prepare `query_work` for accelerations; return whether dry friction may stick."""
     work, last = simulated.query_work, simulated.work
     work.joint_force[:] = last.joint_force
+    work.gear_law[:] = last.gear_law
     work.own_inertia[:] = last.own_inertia
     return simulated.settings.scheme == 'implicit_midpoint' and has_dry_friction(
         simulated.arrays.friction

@@ -10,6 +10,7 @@ import flex_robot_sim as frs
 from flex_robot_sim.control.feed_forward import make_feed_forward
 from flex_robot_sim.dynamics.joint_laws.gear_spring import gear_spring_energy, gear_spring_force
 from flex_robot_sim.dynamics.joint_laws.maxwell_slip import slip_force, slip_loss
+from flex_robot_sim.simulation.queries import accelerations
 
 ROTOR, LINK = 0.2, 0.05
 LAWS = {
@@ -313,6 +314,19 @@ def test_public_robot_without_motors_never_gains_energy():
         energy = sum(sim.energy()[:3])
         assert energy <= last + 1e-12 * start
         last = energy
+
+
+def test_a_query_does_not_depend_on_the_queries_before():
+    arm, random = hinge(1.0, coulomb=0.5, **LAWS), np.random.default_rng(0)
+    for _ in range(40):
+        sims = frs.Simulation(arm), frs.Simulation(arm)
+        q, v = random.normal(0.0, 1e-2, 2), random.normal(0.0, 0.5, 2)
+        sims[1].set_state(q + [0.0, 0.5], v + 5.0)
+        accelerations(sims[1]._simulated)
+        for sim in sims:
+            sim.set_state(q, v)
+        first, second = (accelerations(sim._simulated) for sim in sims)
+        np.testing.assert_array_equal(first, second)
 
 
 def test_step_that_fails_leaves_nothing_in_the_next_attempt():
