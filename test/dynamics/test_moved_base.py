@@ -13,6 +13,7 @@ from project_files import ROOT
 from random_arms import random_robot
 from scipy.interpolate import CubicSpline
 from scipy.spatial.transform import Rotation
+from sliding_arms import sliding_arm, telescope
 
 import flex_robot_sim as frs
 from flex_robot_sim.cli import main
@@ -22,6 +23,8 @@ from flex_robot_sim.simulation import queries
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.share import shipped_robots
 
+KELVIN_VOIGT = '<damping time_constant="2e-4"/>'
+LIMIT = '<limit lower="-9" upper="9" effort="1e4" velocity="10"/>'
 UR5E = ROOT / 'test/data/robots/ur5e.urdf'
 
 
@@ -52,6 +55,35 @@ def test_a_moved_base_equals_a_prescribed_joint_at_the_root(robot, motion):
     np.testing.assert_allclose(moved.twist(), driven.twist(), rtol=0, atol=1e-7)
     # the roll joint moves a link of its own, too
     assert moved.energy().balance == pytest.approx(driven.energy().balance, rel=0.1, abs=1e-9)
+
+
+@pytest.mark.parametrize('text', [sliding_arm(damping=KELVIN_VOIGT), telescope()])
+@pytest.mark.parametrize('motion', [Roll((0, 1, 0)), Roll((0, 0, 1), rate=3.0), 'rail'])
+def test_sliding_links_on_a_moved_base_equal_those_on_a_prescribed_joint(text, motion):
+    axis, drive = (0, 1, 0), Roll((0, 1, 0)).drive
+    if motion == 'rail':
+        angle = Roll((0, 1, 0)).angle
+
+        def base(time):
+            place, speed, acceleration = angle(time)
+            return [0, place, 0, 0, 0, 0, 1], [0, 0, 0, 0, speed, 0], [0, 0, 0, 0, acceleration, 0]
+    else:
+        axis, drive, base = motion.axis, motion.drive, motion.base
+    carried = on_a_joint(text, axis)
+    if motion == 'rail':
+        carried = carried.replace('"roll" type="continuous">', f'"roll" type="prismatic">{LIMIT}')
+    settings = frs.SimulationSettings(iterations=12)
+    moved, driven = (frs.Simulation(frs.load(one), settings) for one in (text, carried))
+    moved.move_base(base)
+    driven.prescribe('roll', drive)
+    for sim in (moved, driven):
+        sim.effort[sim.arm.joint_names.index('out')] = 20.0
+        sim.step(300)
+        assert not sim.reports
+    index = [driven.arm.coordinate_names.index(name) for name in moved.arm.coordinate_names]
+    assert abs(moved.q[moved.arm.idx_q['out']]) > 0.05  # the link slides
+    np.testing.assert_allclose(moved.q, driven.q[index], rtol=0, atol=1e-9)
+    np.testing.assert_allclose(moved.v, driven.v[index], rtol=0, atol=1e-7)
 
 
 def test_an_accelerated_base_is_a_tilted_gravity():
