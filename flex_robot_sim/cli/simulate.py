@@ -25,33 +25,20 @@ from flex_robot_sim.cli.common import (
 )
 from flex_robot_sim.cli.compiling import show_compilation
 from flex_robot_sim.cli.sensor_readings import SensorReadings
-from flex_robot_sim.cli.simulate_move import (
-    add_shaping,
-    closed_loop_moves,
-    lines_of_residual,
-    residual,
-)
-from flex_robot_sim.cli.simulation_table import (
-    contact_forces,
-    largest_deflections,
-    motor_positions,
-    simulate_rows,
-    write_csv,
-)
+from flex_robot_sim.cli.simulate_move import add_shaping, closed_loop_moves, residual
+from flex_robot_sim.cli.simulation_summary import as_text, goal_summary, summary_of
+from flex_robot_sim.cli.simulation_table import simulate_rows, write_csv
 from flex_robot_sim.cli.terminal import show_progress
 from flex_robot_sim.control.gains import Servo, carrying_efforts
 from flex_robot_sim.control.loop_gravity import closed_pose
 from flex_robot_sim.control.servo import design_servo, servo_line
-from flex_robot_sim.control.steady_state_error import hold_tolerance, steady_state_error
 from flex_robot_sim.identification.chirp_and_step import effort_of_table, effort_of_words
-from flex_robot_sim.model.friction import static_frictions
 from flex_robot_sim.model.start_pose import start_note, start_position
 from flex_robot_sim.simulation.rollout import ControlLoop
 from flex_robot_sim.simulation.simulation import Simulation
 from flex_robot_sim.util.exceptions import SettingError, UsageError
 from flex_robot_sim.util.settings import FORMULATIONS, SCHEMES, SimulationSettings
 
-END_SHARE = 0.1  # final share of the rows in which the arm must be at its goal
 EXIT_NOT_ARRIVED = 1  # exit code
 MAX_STEPS = 1e9  # some hours of computing
 
@@ -197,15 +184,15 @@ def run(arguments: Namespace) -> int:
         _close(recording)  # keeps the states before the error or Ctrl-C
         raise
     try:
-        summary = _summary(simulation, wall_time, largest_deflections(arm, rows[1:]))
+        summary = summary_of(simulation, rows, wall_time)
         if arguments.to is not None:
             summary['gains'] = '' if _has_own_gains(arguments) else servo_line(arm, servo)
         if arguments.shaper or arguments.feedback:
             summary.update(residual(arguments, moves))
         if arguments.to is not None:
-            summary.update(_goal_summary(arguments, simulation, rows, servo))
+            summary.update(goal_summary(arguments.to, simulation, rows, servo))
         missed = summary.get('missed', '')
-        print_result(arguments, summary, _as_text)
+        print_result(arguments, summary, as_text)
     finally:  # after the summary, which a full disk must not prevent
         _close(recording)
     if arguments.output and not recording:
@@ -233,15 +220,6 @@ def _check_arguments(arguments, arm):
     _refuse_goal_beyond_limits(arm, arguments)
     if arguments.output is not None:
         expect_writable(arguments.output)
-
-
-def _goal_summary(arguments, simulation, rows, servo):
-    """Return lines about the distance from the goal at the end, and at rest."""
-    missed = _goal_error_line(simulation.arm, arguments.to, rows, servo.stiffness)
-    return {
-        'missed': missed,
-        'steady_state_error': '' if missed else _error_at_rest(simulation, arguments.to, servo),
-    }
 
 
 def _start_state(arm, arguments):
@@ -325,44 +303,6 @@ def _close(recording):
         recording.close()
 
 
-def _goal_error_line(arm, pose, rows, stiffness):
-    """
-    Return a line about the drive with the largest error at the end, '' if all have arrived.
-
-    :param stiffness: of the servo, (joints,) [N m/rad, N/m].
-    """
-    end_positions = motor_positions(arm, rows[-max(2, round(END_SHARE * len(rows))) :])
-    errors = np.abs(end_positions - pose).max(axis=0)
-    allowed = hold_tolerance(arm)
-    worst = int(np.argmax(errors / allowed))
-    if errors[worst] <= allowed[worst]:
-        return ''
-    name, unit = arm.joint_names[worst], arm.units[worst]
-    line = f'"{name}" is {errors[worst]:.3g} {unit} from --to at the end. '
-    friction = static_frictions(arm.arrays.friction)[worst]
-    if stiffness[worst] * errors[worst] < friction:
-        effort = arm.effort_units[worst]
-        return (
-            f'{line}Its servo of {stiffness[worst]:.2g} {effort}/{unit} is too soft for its '
-            f'friction of {friction:.2g} {effort}: give it a --stiffness of '
-            f'{friction / allowed[worst]:.2g}, or --integral 0.2 and more --seconds'
-        )
-    return f'{line}Give more --seconds, or other --stiffness and --damping'
-
-
-def _error_at_rest(simulation, pose, servo):
-    """Line about the joint that ends furthest from its pose though it is held, or ''."""
-    return steady_state_error(
-        simulation.arm,
-        servo,
-        np.array(pose),
-        simulation.position,
-        simulation.motor_position,
-        simulation.velocity,
-        '--to',
-    )
-
-
 def _needs_closed_loop_move(arguments):
     return (
         arguments.shaper
@@ -416,47 +356,3 @@ def _set_servo(simulation, arguments):
         servo = replace(servo, integral=None)  # it belongs to the default gains
     simulation.hold(arguments.to, servo.stiffness, servo.damping)
     return carrying_efforts(simulation.arm, arguments.to), servo
-
-
-def _summary(simulation, wall_time, largest):
-    energy = simulation.energy()
-    names = simulation.arm.joint_names
-    return {
-        'robot': simulation.arm.description.name,
-        'time': simulation.time,
-        'unit': dict(zip(names, simulation.arm.units)),
-        'position': dict(zip(names, simulation.position.tolist())),
-        'velocity': dict(zip(names, simulation.velocity.tolist())),
-        'energy': {key: float(value) for key, value in energy._asdict().items()},
-        'largest_deflection': largest,
-        'contact_force': {
-            name: force.tolist() for name, force in contact_forces(simulation).items()
-        },
-        'wall_time': wall_time,
-        'times_real_time': simulation.time / wall_time,
-        'reports': list(simulation.reports),
-    }
-
-
-def _as_text(summary):
-    yield (
-        f'{summary["robot"]}: {summary["time"]:.6g} s in {summary["wall_time"]:.3g} s, '
-        f'{summary["times_real_time"]:.0f} times real time'
-    )
-    for name, unit in summary['unit'].items():
-        yield (
-            f'  {name}: {summary["position"][name]:.6g} {unit}, '
-            f'{summary["velocity"][name]:.6g} {unit}/s'
-        )
-    yield '  energy [J]: ' + ', '.join(
-        f'{key} {value:.6g}' for key, value in summary['energy'].items()
-    )
-    if summary.get('gains'):
-        yield f'  {summary["gains"]}'
-    for link, size in summary['largest_deflection'].items():
-        yield f'  {link}: tip moved by up to {size * 1e3:.4g} mm'
-    for name, force in summary['contact_force'].items():
-        yield f'  contact {name}: force {" ".join(f"{value:.4g}" for value in force)} N'
-    yield from lines_of_residual(summary)
-    notes = [*filter(None, [summary.get('steady_state_error')]), *summary['reports']]
-    yield from (f'  note: {line}' for line in notes)

@@ -72,7 +72,7 @@ def simulate_rows(
 
 def _row(simulation):
     tips = simulation.deflection.values()
-    base = [simulation.base_pose] if _has_moving_base(simulation.arm) else []
+    base = [simulation.base_pose] if has_moving_base(simulation.arm) else []
     return np.concatenate(
         [
             [simulation.time],
@@ -92,7 +92,8 @@ def contact_forces(simulation: Simulation) -> dict[str, np.ndarray]:
     return {name: simulation.contact(name).force for name in simulation.arm.contacts}
 
 
-def _has_moving_base(arm):
+def has_moving_base(arm: ArmModel) -> bool:
+    """Whether the base is free, or follows the motion of the description."""
     return arm.has_free_base or arm.description.base_motion is not None
 
 
@@ -133,7 +134,7 @@ def write_csv(path: str, arm: ArmModel, rows: Rows, sensors: SensorReadings | No
         for link in arm.tips
         for part in ('x', 'y', 'z', 'turn_x', 'turn_y', 'turn_z')
     ]
-    if _has_moving_base(arm):
+    if has_moving_base(arm):
         header += [f'base/{part}' for part in ('x', 'y', 'z', 'qx', 'qy', 'qz', 'qw')]
     header += [f'contact/{name}/{axis}' for name in arm.contacts for axis in 'xyz']
     if sensors:

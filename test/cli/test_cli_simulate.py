@@ -15,6 +15,7 @@ from contact_arms import slider
 from controlled import seven_joints
 from moving_arms import clamped_text, swinging_text
 from project_files import ROOT
+from scipy.spatial.transform import Rotation
 
 import flex_robot_sim as frs
 from flex_robot_sim.cli import main
@@ -114,12 +115,35 @@ def test_the_table_has_the_pose_of_a_free_base(capsys, tmp_path):
     (tmp_path / 'bus.urdf').write_text(bus.to_urdf())
     path = tmp_path / 'bus.csv'
     words = shlex.split('--effort spin=0.3 --seconds 1 --gravity 0,0,-2 --output')
-    figures(capsys, 'simulate', str(tmp_path / 'bus.urdf'), *words, str(path))
+    summary = figures(capsys, 'simulate', str(tmp_path / 'bus.urdf'), *words, str(path))
     last = {name: column[-1] for name, column in rows_of(path).items()}
     # the reaction of 0.3 N m turns 0.5 kg m2; both bodies fall for a second
     assert last['base/z'] == pytest.approx(-1.0, rel=1e-6)
     assert 2 * np.arcsin(last['base/qz']) == pytest.approx(-0.15 / 0.5, rel=1e-6)
     assert last['position/spin'] == pytest.approx(0.15 / 0.5 + 0.15 / 0.1, rel=1e-6)
+    base = [*summary['base_pose'], *summary['base_twist']]
+    half = -0.15 / 0.5 / 2  # of the turn
+    fallen = [0, 0, -1, 0, 0, np.sin(half), np.cos(half), 0, 0, -0.6, 0, 0, -2]
+    assert base == pytest.approx(fallen, rel=1e-6, abs=1e-9)
+    assert summary['momentum'] == pytest.approx([0, 0, 0, 0, 0, -8], rel=1e-9, abs=1e-9)
+    path.unlink()
+    assert main(['simulate', str(tmp_path / 'bus.urdf'), *words, str(path)]) == 0
+    shown = capsys.readouterr().out
+    assert re.search(r'\n  base: at .* -1 m, roll pitch yaw .* -0\.3 rad\n', shown)
+    assert re.search(r'\n  momentum: angular .* N m s, linear .* -8 N s\n', shown)
+
+
+def test_the_summary_has_the_pose_of_a_moved_base(capsys):
+    summary = figures(capsys, 'simulate', 'ship_boom', '--seconds', '3')
+    table = rows_of(ROOT / 'urdf/ship.csv')
+    (row,) = np.flatnonzero(np.isclose(table['time'], 3.0))
+    place = [table[name][row] for name in 'xyz']
+    roll, pitch, yaw = (table[name][row] for name in ('roll', 'pitch', 'yaw'))
+    turn = Rotation.from_euler('xyz', [roll, pitch, yaw]).as_quat()
+    assert summary['base_pose'] == pytest.approx([*place, *turn], abs=1e-9)
+    assert 'momentum' not in summary
+    assert main(['simulate', 'ship_boom', '--seconds', '3']) == 0
+    assert ', work with that of the base ' in capsys.readouterr().out
 
 
 def test_the_table_and_the_summary_have_contact_forces(capsys, tmp_path):
