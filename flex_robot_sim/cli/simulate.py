@@ -33,6 +33,7 @@ from flex_robot_sim.control.gains import Servo, carrying_efforts
 from flex_robot_sim.control.loop_gravity import closed_pose
 from flex_robot_sim.control.servo import design_servo, servo_line
 from flex_robot_sim.identification.chirp_and_step import effort_of_table, effort_of_words
+from flex_robot_sim.model.free_base import without_free_fall
 from flex_robot_sim.model.start_pose import start_note, start_position
 from flex_robot_sim.simulation.rollout import ControlLoop
 from flex_robot_sim.simulation.simulation import Simulation
@@ -226,7 +227,8 @@ def _start_state(arm, arguments):
     """
     Return the state at the start, arguments of set_state, and a line about it or ''.
 
-    If motors hold the arm, at --start and before a move to --to, it starts in equilibrium.
+    If motors hold the arm, at --start and before a move to --to, it starts in equilibrium. A base
+    that falls leaves no weight on the joints.
     """
     if arguments.start is None and arguments.to is None:
         return {}, start_note(arm)
@@ -237,7 +239,7 @@ def _start_state(arm, arguments):
     if beyond_limits(arm, '', pose.tolist()):
         return {'q': pose}, line  # a stop pushes: there is no equilibrium
     try:
-        rest = equilibrium(arm, pose).q
+        rest = equilibrium(without_free_fall(arm), pose).q
     except SettingError as error:
         return {'q': pose}, f'the arm starts with straight springs: {error}'
     return {'q': rest}, line

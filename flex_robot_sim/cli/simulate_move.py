@@ -21,6 +21,7 @@ from flex_robot_sim.control.closed_loop_move import (
     sample_period,
 )
 from flex_robot_sim.control.gains import Servo
+from flex_robot_sim.model.free_base import without_free_fall
 from flex_robot_sim.motion.limits import (
     PEAK_ACCELERATION,
     PEAK_JERK,
@@ -81,7 +82,8 @@ def closed_loop_moves(
     :param new_simulation: returns a Simulation of the arm at its start.
     :param hold_servo: Servo; its integral action applies unless --integral is given.
     """
-    arm, goal, start = simulation.arm, np.array(arguments.to), simulation.motor_position
+    arm = without_free_fall(simulation.arm)  # for the design
+    goal, start = np.array(arguments.to), simulation.motor_position
     _refuse_too_fast(arm, goal - start, arguments.within)
     servo = hold_servo.stiffness, hold_servo.damping
     shaper, law, integral = None, None, hold_servo.integral

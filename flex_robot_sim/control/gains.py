@@ -12,6 +12,7 @@ from flex_robot_sim.control.loop_feed_forward import hanging_efforts
 from flex_robot_sim.control.loop_gravity import closed_pose, loop_gravity
 from flex_robot_sim.dynamics.forward_dynamics import inverse_dynamics
 from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.model.free_base import without_free_fall
 from flex_robot_sim.model.workspace import make_workspace
 
 
@@ -44,8 +45,10 @@ def carrying_efforts(arm: ArmModel, position: Sequence[float] | np.ndarray) -> n
     """
     Efforts (joints,) [N m, N] that hold the straight arm at joint positions [rad, m].
 
-    Passive joints take the nearest position that closes the loops, or hang at rest in a tree.
+    Passive joints take the nearest position that closes the loops, or hang at rest in a tree. The
+    gravity in which a free base falls loads no joint.
     """
+    arm = without_free_fall(arm)
     if arm.closed_loops:
         return loop_gravity(arm, closed_pose(arm, position))
     if not arm.actuated.all():

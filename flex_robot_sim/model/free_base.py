@@ -112,9 +112,10 @@ def without_free_fall(arm: ArmModel) -> ArmModel:
     """
     Return the arm without the gravity in which a free base falls: this part loads no joint.
 
-    A floating base leaves none, and a planar one that along the normal of its plane.
+    A floating base leaves none, and a planar one that along the normal of its plane. A base that a
+    constraint ties to the world does not fall.
     """
-    if not arm.has_free_base:
+    if not arm.has_free_base or is_tied(arm):
         return arm
     gravity = np.zeros(6)
     if free_joint(arm).kind == 'planar':

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from flex_robot_sim.analysis.statics import equilibrium
 from flex_robot_sim.model.arguments import array_or_nan, number_or_nan
 from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.model.free_base import without_free_fall
 from flex_robot_sim.motion.joint_trajectory import JointTrajectory
 from flex_robot_sim.motion.trajectory import Trajectory
 from flex_robot_sim.simulation.loop_timing import (
@@ -247,7 +248,8 @@ def _start(arm_or_simulation, trajectory, is_target):
     follow = JointTrajectory(simulation.arm, trajectory, position, simulation.time)
     if is_arm:  # the new simulation starts on the trajectory
         first = follow(simulation.time)
-        q = equilibrium(simulation.arm, first.position).q
+        # a base that falls leaves no weight on the joints
+        q = equilibrium(without_free_fall(simulation.arm), first.position).q
         v = np.zeros(simulation.arm.size)
         simulation.arm.set_joints(v, first.velocity)
         simulation.set_state(q, v)

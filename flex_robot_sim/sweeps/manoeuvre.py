@@ -21,6 +21,7 @@ from flex_robot_sim.control.closed_loop_move import sample_period
 from flex_robot_sim.control.gains import carrying_efforts
 from flex_robot_sim.control.servo import design_servo
 from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.model.free_base import without_free_fall
 from flex_robot_sim.model.start_pose import start_position
 from flex_robot_sim.motion.joint_motion import Motion, minimum_jerk, rest
 from flex_robot_sim.shaping.impulses import KINDS, NO_SHAPER, NONE, Shaper
@@ -136,7 +137,10 @@ def run_manoeuvres(
     batch = Batch(members, settings=SimulationSettings(time_step=manoeuvre.time_step), threads=1)
     if manoeuvre.at_rest:
         batch.set_state(
-            q=[equilibrium(arm, setup['start']).q for arm, setup in zip(members, setups)]
+            q=[
+                equilibrium(without_free_fall(arm), setup['start']).q
+                for arm, setup in zip(members, setups)
+            ]
         )
     else:
         batch.set_state(q=[setup['start'] for setup in setups])
