@@ -119,7 +119,8 @@ def recommend(
         found.choice.name, found.choice.added_time, found.choice.figures.rest_time
         shaped = found.choice.shaper.shape([0.0, 1e-3, 2e-3], [0.0, 0.1, 0.2])
     """
-    expect_arm(arm, closed_loops=True)
+    expect_arm(arm, closed_loops=True, free_base=True)
+    _expect_fixed_base(arm)
     check_rule(uncertainty, allowed_vibration, acceleration)
     if move is not None and poses is not None:
         raise SettingError('give either poses or a move, not both')
@@ -163,6 +164,17 @@ def recommend(
         reason = slow_servo_diagnosis(arm, poses[0], gains)
     count = len(moves) if isinstance(moves, ValidationMoves) else 0
     return Recommendation(cases, candidates, best, count, reason)
+
+
+def _expect_fixed_base(arm):
+    """Raise SettingError for a free base, with the way to choose a shaper for it."""
+    if arm.has_free_base:
+        raise SettingError(
+            f'"{arm.description.name}" has a free base, on which shapers are not compared: choose '
+            'a kind. Start with zvd, or with zv if the frequencies are accurate. `flexsim '
+            'simulate --to POSE --within S --shaper zvd` shows what it leaves, and '
+            "frs.shaping.design_for_arm(arm, kind='zvd') designs it"
+        )
 
 
 def check_rule(

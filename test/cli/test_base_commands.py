@@ -4,6 +4,7 @@ import json
 import re
 import shlex
 
+import numpy as np
 import pytest
 from free_arms import SPACE_ARM, with_free_root
 from public_robots import plain_robot
@@ -63,6 +64,23 @@ def test_a_public_robot_moves_its_joints_while_it_falls(tmp_path, capsys, robot,
     assert main(['simulate', path, *shlex.split(words)]) == 0  # all joints have arrived
     found = json.loads(capsys.readouterr().out)
     assert found['momentum'][5] == pytest.approx(-mass * 9.81 * 2.0, rel=1e-9)
+
+
+def test_shape_says_how_to_choose_a_shaper_on_a_free_base(satellite, capsys):
+    assert main(['shape', satellite]) == 2
+    assert capsys.readouterr().err == (
+        'flexsim shape: "space_arm" has a free base, on which shapers are not compared: choose a '
+        'kind. Start with zvd, or with zv if the frequencies are accurate. `flexsim simulate --to '
+        'POSE --within S --shaper zvd` shows what it leaves, and '
+        "frs.shaping.design_for_arm(arm, kind='zvd') designs it\n"
+    )
+    arm = frs.load(satellite, gravity=(0, 0, 0))
+    first = frs.modes(arm).frequencies[6]  # after those of the free base
+    shaper = frs.shaping.design_for_arm(arm, kind='zvd').online(joints=2, period=1e-3)
+    assert shaper.duration >= 0.9 / first  # zvd takes a period of each mode
+    goal = '--to=0.3,-0.2 --within 0.5 --seconds 4 --shaper zvd --json'
+    assert main(['simulate', satellite, *shlex.split(goal)]) == 0
+    assert json.loads(capsys.readouterr().out)['residual_vibration_ratio'] < 0.5
 
 
 def test_an_arm_on_a_base_tied_to_the_world_is_carried():
