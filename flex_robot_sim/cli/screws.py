@@ -50,6 +50,7 @@ def run(arguments: Namespace) -> int:
     summary = {
         'robot': arm.description.name,
         'pose': dict(zip(names, q.tolist())),
+        'note': _note(arm),
         'bodies': [
             {
                 'link': row.name,
@@ -72,8 +73,22 @@ def run(arguments: Namespace) -> int:
     return 0
 
 
+def _note(arm):
+    """Return a line about a free base, whose columns the Jacobians do not have, or ''."""
+    joint = arm.description.free_joint
+    if joint is None:
+        return ''
+    return (
+        f'the {joint.kind} joint "{joint.name}" counts as fixed in its initial pose: the '
+        'Jacobians have the columns of the other joints only. frs.jacobian has those of a free '
+        'base, too'
+    )
+
+
 def _as_text(summary):
     yield f'{summary["robot"]}: screws (angular, linear) and home poses'
+    if summary['note']:
+        yield f'  note: {summary["note"]}'
     for form, screw, pose in (
         ('in the body, pose in its parent', 'X', 'B'),
         ('in the base frame, pose there', 'Y', 'A'),

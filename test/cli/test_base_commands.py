@@ -83,6 +83,20 @@ def test_shape_says_how_to_choose_a_shaper_on_a_free_base(satellite, capsys):
     assert json.loads(capsys.readouterr().out)['residual_vibration_ratio'] < 0.5
 
 
+def test_screws_says_that_a_free_base_has_no_columns(satellite, capsys):
+    assert main(['screws', satellite]) == 0
+    line = capsys.readouterr().out.splitlines()[1]
+    assert line == (
+        '  note: the floating joint "anchor" counts as fixed in its initial pose: the Jacobians '
+        'have the columns of the other joints only. frs.jacobian has those of a free base, too'
+    )
+    arm = frs.load(satellite)
+    assert frs.jacobian(arm, np.zeros(arm.nq), link='fore').shape[1] == arm.nv
+    assert main(['screws', satellite, '--json']) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [len(row) for row in found['jacobians']['body']] == [2] * 6 * len(found['bodies'])
+
+
 def test_an_arm_on_a_base_tied_to_the_world_is_carried():
     bus = frs.ArmBuilder('bus', base='world').add_rigid('bus', mass=5.0, inertia=(0.1, 0.1, 0.1))
     bus.add_rigid('arm', mass=1.0, centre=(0.3, 0, 0), inertia=(0.01, 0.01, 0.01))
