@@ -98,6 +98,17 @@ def _free_tree(kind):
     return builder.add_joint('shoulder', parent='bus', child='arm', axis='y')
 
 
+def _on_moved_base(builder):
+    """Return an arm whose base follows a table: it rises by 1 mm within a second."""
+    folder, times = Path(FOLDER.name), np.linspace(0.0, 1.0, 21)
+    rows = (f'{t},0,0,{5e-4 * (1.0 - np.cos(np.pi * t))},0,0,0' for t in times)
+    (folder / 'lift.csv').write_text('\n'.join(['time,x,y,z,roll,pitch,yaw', *rows]), 'utf-8')
+    base = '<flexibility><base motion="lift.csv"/></flexibility></robot>'
+    path = folder / 'moved.urdf'
+    path.write_text(builder.to_urdf().replace('</robot>', base), 'utf-8')
+    return frs.load(path)
+
+
 def _contact():
     """Return the tree with a tool that touches the ground."""
     builder = _tree().add_ground(height=-0.02, friction=0.3)
@@ -176,6 +187,7 @@ KINDS: dict[str, Callable[[], frs.ArmBuilder]] = {
         joint={'axis': 'y', 'coulomb_friction': 0.1, 'static_friction': 0.2}
     ),
     'free base': lambda: _free_tree('floating'),
+    'moved base': _tree,
     'contact': _contact,
     'mimic joint': lambda: _tree().add_mimic('wrist', leader='shoulder', multiplier=-1.0),
     'row: closed loop': lambda: _loop('revolute', parent_axis='y', child_axis='y'),
@@ -244,16 +256,20 @@ FEATURES: dict[str, Callable[[frs.ArmModel], object]] = {
 
 def table() -> str:
     """Return the rows of the table."""
-    # an equilibrium on a free base needs weightlessness
-    arms = [
-        make().build(gravity=(0, 0, 0)) if kind == 'free base' else make().build()
-        for kind, make in KINDS.items()
-    ]
+    arms = [_built(kind, make()) for kind, make in KINDS.items()]
     head = ['feature', *KINDS]
     rows = [[name, *(_answer(feature, arm) for arm in arms)] for name, feature in FEATURES.items()]
     return ''.join(f'| {" | ".join(row)} |\n' for row in (head, *rows)).replace(
         '\n', '\n|' + '---|' * len(head) + '\n', 1
     )
+
+
+def _built(kind, builder):
+    """Return the arm of a kind."""
+    if kind == 'moved base':
+        return _on_moved_base(builder)
+    # an equilibrium on a free base needs weightlessness
+    return builder.build(gravity=(0, 0, 0)) if kind == 'free base' else builder.build()
 
 
 def _answer(feature, arm):
