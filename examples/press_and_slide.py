@@ -2,13 +2,14 @@
 
 import matplotlib.pyplot as plt
 import numpy as np
-from scipy.signal import cont2discrete
+from scipy.linalg import expm
 
 import flex_robot_sim as frs
 
 FORCE, SPEED, STIFFNESS = 10.0, 0.05, 2e5  # [N], [m/s], of the contact [N/m]
 SERVO = {'stiffness': 20000.0, 'damping': 150.0}  # [N m/rad], [N m s/rad]
-START, TIME_STEP = np.array([-0.35, 1.3]), 2e-4  # [rad], of the controller, too [s]
+START, PERIOD = np.array([-0.35, 1.3]), 2.5e-4  # [rad], of the admittance law [s]
+SETTINGS = frs.SimulationSettings(time_step=PERIOD)
 
 
 def make(friction, scale=1.0):
@@ -35,60 +36,72 @@ def tool_rows(arm, q):
 
 
 def simulate(damping, friction, duration):
-    """Press and slide with the admittance law z' = (F - 10 N) / damping; also the force."""
-    sim = frs.Simulation(make(friction), frs.SimulationSettings(time_step=TIME_STEP))
-    target, force = START.copy(), []
+    """
+    Press and slide with the admittance law z' = (F - 10 N) / damping; also the force.
+
+    The arm lands with a damping of 1000 N s/m in the first second, and slides from 2 s on.
+    """
+    sim, target, force = frs.Simulation(make(friction), SETTINGS), START.copy(), []
     sim.set_state(START)
-    for _ in range(round(duration / TIME_STEP)):
+    for _ in range(round(duration / PERIOD)):
         force.append(sim.contact('tool').force[2])
-        slide = SPEED if sim.time > 1.0 else 0.0
-        rates = np.array([slide, (force[-1] - FORCE) / damping])
-        target += TIME_STEP * np.linalg.solve(tool_rows(sim.arm, sim.q)[:, :2], rates)
+        slide = SPEED if sim.time > 2.0 else 0.0
+        rates = np.array([slide, (force[-1] - FORCE) / (damping if sim.time > 1.0 else 1000.0)])
+        target += PERIOD * np.linalg.solve(tool_rows(sim.arm, sim.q)[:, :2], rates)
         sim.hold(target, **SERVO)
         sim.step()
     return sim, np.array(force)
 
 
-def growth(arm, q, damping, period):
-    """Largest growth rate of the sampled loop of arm, servo and admittance law [1/s]."""
+def linear_model(arm, q):
+    """Matrix A of arm and servo, column of the height of the target, and row of the force."""
     model = frs.linearise(arm, q, gains=(SERVO['stiffness'], SERVO['damping']))
     J = tool_rows(arm, q)
     by_target = model.B[:, 2:] @ np.linalg.solve(J[:, :2], [0.0, 1.0])
-    force = np.concatenate([-STIFFNESS * J[1], np.zeros(arm.nv)])
-    A, b, *_ = cont2discrete((model.A, by_target[:, None], force[None], 0.0), period)
-    # state, target, and mean force of the last step: x1 = A x + b z1, z1 = z + period F / damping
-    after = np.hstack([A, b, b * period / damping])
-    target = np.concatenate([0.0 * force, [1.0, period / damping]])
-    mean_force = 0.5 * (force @ after + np.concatenate([force, [0.0, 0.0]]))
-    loop = np.vstack([after, target, mean_force])
-    return np.log(abs(np.linalg.eigvals(loop)).max()) / period
+    return model.A, by_target, np.concatenate([-STIFFNESS * J[1], np.zeros(arm.nv)])
+
+
+def growth(model, damping, period):
+    """Growth [1/s] of a pressed arm with a law of this period [s]; 0: a continuous law."""
+    A, by_target, force = model
+    n = len(A)
+    M = np.zeros((n + 2, n + 2))  # of the state, z, and the target that the servo holds
+    M[:n, :n], M[n, :n] = A, force / damping
+    M[:n, n + 1] = by_target
+    if period == 0.0:
+        M[:, n] = M[:, n + 1]
+        return np.linalg.eigvals(M[: n + 1, : n + 1]).real.max()
+    step = expm(period * M)
+    step[:, n] += step[:, n + 1]  # the servo holds the z of the start of the period
+    return np.log(np.abs(np.linalg.eigvals(step[: n + 1, : n + 1])).max()) / period
 
 
 def least_damping(arm, q, period):
     """Least damping of a stable law, by bisection [N s/m]."""
-    low, high = 1.0, 1e5
+    model, low, high = linear_model(arm, q), 1.0, 1e5
     while high > 1.001 * low:
         middle = np.sqrt(low * high)
-        low, high = (middle, high) if growth(arm, q, middle, period) > 0.0 else (low, middle)
+        low, high = (middle, high) if growth(model, middle, period) > 0.0 else (low, middle)
     return high
 
 
 pressed = simulate(1000.0, 0.0, 2.0)[0].q
-straight = pressed * [1, 1, *np.zeros(len(pressed) - 2)]
-for period in (1e-3, TIME_STEP):
-    least = least_damping(make(0.0), pressed, period)
-    rigid = least_damping(make(0.0, scale=1e4), straight, period)
+arms = make(0.0), make(0.0, scale=1e4)
+states = pressed, pressed * [1, 1, *np.zeros(len(pressed) - 2)]
+for period in (0.0, 1e-4, PERIOD, 5e-4, 1e-3):
+    least, rigid = (least_damping(arm, q, period) for arm, q in zip(arms, states))
     print(
-        f'controller period {1e3 * period:g} ms: stable from {least:.0f} N s/m on, '
-        f'with rigid links from {rigid:.0f} N s/m on'
+        f'period {1e3 * period:.2f} ms: stable from {least:.0f} N s/m on; '
+        f'with rigid links, from {rigid:.0f} N s/m on'
     )
+least, rigid = (least_damping(arm, q, PERIOD) for arm, q in zip(arms, states))
 _, panels = plt.subplots(2, sharex=True)
-for panel, damping in zip(panels, (1.2 * rigid, 2.5 * least)):
-    sim, force = simulate(damping, 0.1, 3.0)
-    last = force[-round(1.0 / TIME_STEP) :]
+for panel, damping in zip(panels, (1.2 * rigid, 1.5 * least)):
+    sim, force = simulate(damping, 0.1, 4.0)
+    last = force[-round(1.0 / PERIOD) :]
     print(f'{damping:.0f} N s/m: mean {last.mean():.2f} N, amplitude {np.ptp(last) / 2:.3f} N')
-    panel.plot(np.arange(force.size) * TIME_STEP, force)
-    panel.set(ylabel='force on the floor [N]', title=f'{damping:.0f} N s/m', xlim=(0, 1.5))
+    panel.plot(np.arange(force.size) * PERIOD, force)
+    panel.set(ylabel='force on the floor [N]', title=f'{damping:.0f} N s/m', xlim=(0.5, 4))
     panel.grid()
 panel.set(xlabel='time [s]')
 plt.tight_layout()

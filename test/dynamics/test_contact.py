@@ -230,6 +230,31 @@ def test_linear_model_of_a_bent_arm_agrees_with_differences():
             assert_allclose(matrix, numeric, atol=1e-5 * np.abs(numeric).max())
 
 
+def test_a_sampled_admittance_law_vibrates_with_the_eigenvalue_of_its_loop():
+    m, k, K, D, b, h = 2.0, 1e5, 4e4, 200.0, 300.0, 2e-3
+    A, B = np.array([[0, 1], [-(K + k) / m, -D / m]]), np.array([[0], [K / m]])
+    C, one = np.array([[-k / b, 0]]), np.eye(2)
+    continuous = np.linalg.eigvals(np.block([[A, B], [C, np.zeros((1, 1))]])).real.max()
+    # midpoint rule with the target z of the start of the step, and z from the mean force
+    inverse = np.linalg.inv(one - h / 2 * A)
+    X, Z = inverse @ (one + h / 2 * A), h * inverse @ B
+    loop = np.block([[X, Z], [h / 2 * C @ (X + one), 1 + h / 2 * C @ Z]])
+    sampled = np.log(np.abs(np.linalg.eigvals(loop)).max()) / h
+    assert continuous < -1.0 and sampled > 1.0  # the period makes this loop unstable
+    text = slider(f'stiffness="{k}" damping="0"', mass=m, joints='z')
+    settings = frs.SimulationSettings(time_step=h)
+    sim = frs.Simulation(frs.load(text, gravity=(0, 0, 0)), settings)
+    start, z, heights = 0.1 - 10.0 / k, 1e-6, []  # pressed with 10 N
+    sim.set_state([start])
+    for _ in range(500):
+        sim.hold([start + z - 10.0 / K], stiffness=K, damping=D)
+        sim.step()
+        z += h / b * (sim.contact('tool').force[2] - 10.0)
+        heights.append(sim.position[0] - start)
+    first, last = (np.linalg.norm(heights[i : i + 100]) for i in (100, 400))
+    assert np.log(last / first) / (300 * h) == pytest.approx(sampled, rel=0.02)
+
+
 @pytest.mark.parametrize('scheme', ['rk4', 'reference'])
 def test_schemes_agree_on_a_bounce(scheme):
     arm = frs.load(slider('stiffness="2e3" damping="10" friction="0.1"'))

@@ -148,10 +148,13 @@ def test_arm_from_code(output):
 
 @pytest.mark.long
 def test_press_and_slide(output):
-    lines = output('press_and_slide')
-    [_, [_, flexible, rigid], [fast, _, hammers], [slow, force, steady]] = lines
+    *limits, [fast, _, hammers], [slow, force, steady] = output('press_and_slide')
+    _, flexible, rigid = limits[2]
     assert rigid < fast < flexible < slow  # the linear model says which one is stable
     assert hammers > 10.0 and steady < 0.05
+    # a longer period damps the links, and takes damping from the rigid arm
+    by_period = np.array(limits)[:, 1:].T
+    assert (np.diff(by_period[0]) < 0.0).all() and (np.diff(by_period[1]) > 0.0).all()
     assert force == pytest.approx(10.0, rel=0.01)
 
 
