@@ -45,6 +45,7 @@ from flex_robot_sim.dynamics.contact.instant import (
 )
 from flex_robot_sim.dynamics.contact.penetration import note_penetration, substep_within_depth
 from flex_robot_sim.dynamics.contact.solution import (
+    add_impulses,
     add_missed_points,
     choose_points,
     contact_loss,
@@ -53,6 +54,7 @@ from flex_robot_sim.dynamics.contact.solution import (
     keep_gaps,
     prepare_contacts,
     set_contact_efforts,
+    set_mean_forces,
     solve_contacts,
 )
 from flex_robot_sim.dynamics.coordinates import integrate
@@ -243,6 +245,8 @@ def midpoint_step(arm, loads, settings, state, step, watch, work):
     has_memory, has_loops = work.slip.size > 0, arm.constraint_kind.size > 0
     is_free, is_moved = arm.base.shape[0] > 0, work.base_moves[0] != 0.0
     has_contacts, has_missed, has_dc_motor = False, False, False
+    if arm.contact_kind.size > 0:
+        work.contact_impulse[:] = 0.0
     for j in range(arm.motor.size):
         is_prescribed = is_prescribed or work.prescribed[j] != 0.0
         has_dc_motor = has_dc_motor or arm.has_motor_law[j] != 0.0
@@ -473,6 +477,7 @@ def midpoint_step(arm, loads, settings, state, step, watch, work):
             if has_dc_motor:
                 accept_motor_step(work)
             if arm.contact_kind.size > 0:
+                add_impulses(substep, work)
                 keep_gaps(work)
                 note_penetration(step, watch, work)
         if is_moved:
@@ -493,6 +498,8 @@ def midpoint_step(arm, loads, settings, state, step, watch, work):
             else min(2.0 * substep if count < STEP_GROWTH_ITERATIONS else substep, remaining)
         )
     work.step[0] = last_substep
+    if arm.contact_kind.size > 0 and last_substep < h:
+        set_mean_forces(h, work)
 
 
 @compiled
@@ -507,6 +514,8 @@ def rk4_step(arm, loads, h, state, work):
     old_q, old_qd, sum_q, sum_qd, rates = stage[0], stage[1], stage[2], stage[3], stage[4]
     sum_q[:] = 0.0
     sum_qd[:] = 0.0
+    if arm.contact_kind.size > 0:
+        work.contact_impulse[:] = 0.0
     for stage_number in range(4):
         set_loads_and_contacts(arm, loads, q, qd, work)
         instant_dynamics(arm, q, qd, effort, work, qdd)
@@ -514,6 +523,7 @@ def rk4_step(arm, loads, h, state, work):
         add_powers(arm, q, qd, qdd, effort, 0.0, weight, work, flow)
         if arm.contact_kind.size > 0:
             add_contact_powers(arm, weight, work, flow)
+            add_impulses(weight, work)
         set_coordinate_rates(arm, q, qd, work, rates)
         for k in range(q.size):
             sum_q[k] += weight * rates[k]
@@ -523,6 +533,8 @@ def rk4_step(arm, loads, h, state, work):
             integrate(old_q, rates, stage_step, q)
             for k in range(q.size):
                 qd[k] = old_qd[k] + stage_step * qdd[k]
+    if arm.contact_kind.size > 0:
+        set_mean_forces(h, work)
     integrate(old_q, sum_q, 1.0, q)
     for k in range(q.size):
         qd[k] = old_qd[k] + sum_qd[k]

@@ -123,6 +123,7 @@ class Workspace(NamedTuple):
     contact_start_gap_rate: np.ndarray  # (g,)                                           [m/s]
     contact_is_near: np.ndarray  # (g,)   whether the step considers the point
     contact_force: Vectors3  # (g, 3)    mean of a step along the axes of the point        [N]
+    contact_impulse: Vectors3  # (g, 3)  sum over the substeps of a step                  [N s]
     contact_added_force: Vectors3  # (g, 3)  those that the accelerations contain           [N]
     contact_axes: Matrices3  # (g, 3, 3)  normal and two tangents as rows, in the base frame
     contact_at: Vectors3  # (g, 3)       where the point touches, in the base frame        [m]
@@ -278,6 +279,7 @@ def _shapes(i, n, s, j, total, shared, elements, c, w, g):
         'contact_start_gap_rate': (g,),
         'contact_is_near': (g,),
         'contact_force': (g, 3),
+        'contact_impulse': (g, 3),
         'contact_added_force': (g, 3),
         'contact_axes': (g, 3, 3),
         'contact_at': (g, 3),

@@ -20,6 +20,7 @@ class ContactState(NamedTuple):
     """
     A contact of a link, in the axes of the base frame; forces are means over the last step.
 
+    With the scheme `reference`, they are those at the end of the step.
     That of a batch has a row per member in each field.
 
     Example::

@@ -33,6 +33,21 @@ def test_ball_on_a_spring_bounces_in_pi_sqrt_m_over_k():
     assert abs(sim.energy().balance) < 1e-14
 
 
+@pytest.mark.parametrize('scheme', ['implicit_midpoint', 'rk4', 'semi_implicit_euler'])
+def test_contact_forces_sum_to_the_impulse_in_steps_of_several_parts(scheme):
+    m, radius, speed, h = 2.0, 1e-3, 5.0, 1e-3  # a step moves the ball by five radii
+    arm = frs.load(slider('stiffness="1e8" damping="100"', mass=m, radius=radius, joints='z'))
+    sim = frs.Simulation(arm, frs.SimulationSettings(time_step=h, scheme=scheme))
+    sim.set_state([radius + 0.3 * h * speed], [-speed])
+    for _ in range(10):
+        before = sim.velocity[0]
+        sim.step()
+        force = sim.contact('tool').force[2]
+        # m dv = (F - m g) h
+        assert m * (sim.velocity[0] - before) == pytest.approx((force - m * G) * h, abs=1e-12)
+    assert sim.velocity[0] > 0.0  # it has bounced
+
+
 def test_a_point_that_goes_through_the_ground_is_reported_once():
     arm = frs.load(slider('stiffness="1"', mass=1.0, radius=0.1, joints='z'))  # of 1 N/m
     line = 'contact "tool" is more than 0.1 m inside "ground" at {} s: it may come out on the '

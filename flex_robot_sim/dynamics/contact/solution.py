@@ -60,6 +60,22 @@ def keep_gaps(work):
 
 
 @compiled
+def add_impulses(h, work):
+    """Add the forces of all points over a time h [s] to the impulses of the step."""
+    for g in range(work.contact_force.shape[0]):
+        for r in range(3):
+            work.contact_impulse[g, r] += h * work.contact_force[g, r]
+
+
+@compiled
+def set_mean_forces(h, work):
+    """Set the forces of all points to the means over a step h [s] of several parts."""
+    for g in range(work.contact_force.shape[0]):
+        for r in range(3):
+            work.contact_force[g, r] = work.contact_impulse[g, r] / h
+
+
+@compiled
 def has_near_points(arm, work):
     """Whether any point may touch in this step."""
     is_near = False
