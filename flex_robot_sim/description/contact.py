@@ -43,6 +43,30 @@ class ContactShape(NamedTuple):
         """Largest depth of a point inside [m]; inf for a plane."""
         return self.size[0] if self.kind == 'capsule' else min(self.size, default=np.inf)
 
+    @property
+    def half_width(self) -> float:
+        """Half the width of its largest side [m]; inf for a plane."""
+        return sorted(self.size)[1] if self.kind == 'box' else min(self.size[:1], default=np.inf)
+
+    @property
+    def half_spacing(self) -> float:
+        """Half the largest distance between neighbouring points [m]."""
+        if self.kind == 'box':
+            return max(self.size)
+        if self.kind == 'sphere':
+            return 0.0
+        return self.size[1] - (self.size[0] if self.kind == 'cylinder' else 0.0)
+
+    def misses(self, surface: ContactShape) -> bool:
+        """Whether a surface fits between the points of this shape."""
+        return surface.half_width < self.half_spacing
+
+    def has_inside(self, other: ContactShape) -> bool:
+        """Whether a point of another shape of the same link is inside this box or cylinder."""
+        edges = self.size if self.kind == 'box' else (self.size[0], *self.size)
+        local = [(point - self.position) @ self.rotation for point, _ in other.points()]
+        return bool((np.abs(local) <= edges).all(axis=1).any())
+
     def points(self) -> list[tuple[np.ndarray, float]]:
         """Return centres (3,) in the frame of the link, and radii [m], of what touches."""
         radius = 0.0 if self.kind == 'box' else self.size[0]
@@ -113,6 +137,7 @@ def read_contacts(
                 'points, each counted with each surface that it may touch',
                 'Give the links fewer shapes in <collision>, or leave out obstacles',
             )
+    _warn_of_wide_points(document, contacts.values())
     if world and all(one.against != WORLD for one in contacts.values()):
         element = [*children['ground'], *children['obstacle']][0]
         document.warn(
@@ -146,6 +171,29 @@ def check_contacts(
                 f'to "{contact.against}"',
                 'Name a link that a joint moves',
             )
+
+
+def _warn_of_wide_points(document, contacts):
+    """Warn of each contact with a surface that fits between the points of a shape."""
+    pairs = {(one.link, one.against) for one in contacts}
+    for contact in contacts:
+        link, against = contact.link, contact.against
+        for shape, surface in product(contact.shapes, contact.surfaces):
+            others = (one for one in contact.shapes if one is not shape)
+            if not shape.misses(surface) or any(map(shape.has_inside, others)):
+                continue
+            remedy = f'Add spheres between the points to the <collision> of link "{link}"'
+            if against != WORLD and not surface.misses(shape):
+                if (against, link) in pairs:
+                    continue
+                remedy = f'Add a <contact> with link="{against}" and with="{link}"'
+            document.warn(
+                contact.line,
+                f'contact "{contact.name}": "{surface.name}" fits between the points by which the '
+                f'{shape.kind} of link "{link}" touches, {2.0 * shape.half_spacing:.3g} m apart',
+                remedy,
+            )
+            break
 
 
 def _read_world(document, children):

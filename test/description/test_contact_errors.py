@@ -2,6 +2,7 @@
 
 import re
 
+import numpy as np
 import pytest
 from contact_arms import block, slider
 
@@ -125,6 +126,58 @@ def test_a_ground_that_nothing_touches_is_a_warning():
         'name="tool" link="LINK" with="world"/>, or remove it.'
     )
     assert not frs.read_description(slider()).warnings
+
+
+BALL = '<contact name="ball" link="post" with="plate"/>'
+PAD = '<contact name="pad" link="plate" with="post"/>'
+POST = (
+    '<obstacle name="pin"><origin xyz="0 0 -0.02"/><geometry>'
+    '<cylinder radius="0.02" length="0.04"/></geometry></obstacle>'
+)
+
+
+def plate(contacts, shape='<box size="0.2 0.1 0.02"/>', more=''):
+    """Return a plate of 2 kg that moves down on a ball."""
+    return f"""<robot name="press"><link name="base"/>
+<link name="post"><collision><geometry><sphere radius="0.02"/></geometry></collision></link>
+<joint name="stand" type="fixed"><parent link="base"/><child link="post"/></joint>
+<joint name="z" type="prismatic"><parent link="base"/><child link="plate"/><axis xyz="0 0 1"/>
+<limit lower="-1" upper="1" effort="100" velocity="9"/></joint>
+<link name="plate"><inertial><mass value="2"/>
+<inertia ixx="0.01" iyy="0.02" izz="0.025" ixy="0" ixz="0" iyz="0"/></inertial>
+<collision><geometry>{shape}</geometry></collision>{more}</link>
+<flexibility>{contacts}</flexibility></robot>"""
+
+
+@pytest.mark.parametrize(
+    ('text', 'what', 'remedy'),
+    [
+        (
+            plate(PAD),
+            '"pad": "post" fits between the points by which the box of link "plate" touches, '
+            '0.2 m',
+            'Add a <contact> with link="post" and with="plate".',
+        ),
+        (
+            plate(PAD.replace('post', 'world') + POST, '<cylinder radius="0.02" length="0.3"/>'),
+            '"pad": "pin" fits between the points by which the cylinder of link "plate" touches, '
+            '0.26 m',
+            'Add spheres between the points to the <collision> of link "plate".',
+        ),
+    ],
+)
+def test_a_surface_that_fits_between_contact_points_is_a_warning(text, what, remedy):
+    (line,) = frs.read_description(text).warnings
+    assert line.endswith(f'contact {what} apart. {remedy}')
+
+
+def test_a_surface_that_a_point_touches_is_no_warning():
+    pad = '<collision><geometry><sphere radius="0.01"/></geometry></collision>'
+    for text in (plate(PAD + BALL), plate(BALL), plate(PAD, more=pad)):
+        assert not frs.read_description(text).warnings
+        rest = frs.equilibrium(frs.load(text), [0.029], joints='free')
+        sunk = 9.81 / (2 * np.pi * 40) ** 2  # the default stiffness
+        assert rest.q == pytest.approx([0.03 - sunk], rel=1e-9)
 
 
 def test_two_shapes_of_a_link_carry_half_its_weight_each():
