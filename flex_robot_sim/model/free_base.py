@@ -33,12 +33,12 @@ def base_axes(joint: Joint) -> np.ndarray:
 
 
 def free_joint(arm: ArmModel) -> Joint:
-    """Return the floating or planar joint of an arm; SettingError if its base is fixed."""
+    """Return the floating or planar joint of an arm; SettingError if its base is not free."""
     joint = arm.description.free_joint
     if joint is None:
         raise SettingError(
-            f'the base of "{arm.description.name}" is fixed: give it a floating or planar joint '
-            'at the root'
+            f'the base of "{arm.description.name}" is not free: give it a floating or planar '
+            'joint at the root, or prescribe its motion by Simulation.move_base'
         )
     return joint
 

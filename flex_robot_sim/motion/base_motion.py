@@ -13,7 +13,7 @@ from flex_robot_sim.dynamics.moved_base import COLUMNS, RATE, TWIST
 from flex_robot_sim.model.arguments import array_or_nan
 from flex_robot_sim.motion.base_spline import set_spline_samples, vector_of_product
 from flex_robot_sim.spatial.turns import are_unit, continuous_signs, rotation
-from flex_robot_sim.util.exceptions import SettingError
+from flex_robot_sim.util.exceptions import SettingError, shortened
 
 BaseMotion: TypeAlias = 'Callable[[float], Any] | tuple[ArrayLike, ArrayLike] | SampledBaseMotion'
 """A function of time [s], or times and poses (k, 7), or a motion made from these."""
@@ -127,26 +127,32 @@ def as_base_motion(motion: BaseMotion) -> SampledBaseMotion | FunctionBaseMotion
         return FunctionBaseMotion(motion)
     try:
         times, poses = (np.array(values, float) for values in motion)
-        is_valid = (
-            times.ndim == 1
-            and times.size > 1
-            and poses.shape == (times.size, 7)
-            and np.isfinite(times).all()
-            and np.isfinite(poses).all()
-            and (np.diff(times) > 0).all()
-            and are_unit(poses[:, 3:])
-        )
+        fault = _fault_of_samples(times, poses)
     except (TypeError, ValueError):
-        is_valid = False
-    if not is_valid:
+        fault = f'not {shortened(repr(motion), 60)}'
+    if fault:
         raise SettingError(
             'the motion of the base must be a function of time, or a pair of arrays: times that '
-            'rise (k,) [s], and poses (k, 7), x y z [m] and unit quaternion x y z w'
+            f'rise (k,) [s], and poses (k, 7), x y z [m] and unit quaternion x y z w; {fault}'
         )
     coarse = coarse_sample(times, with_continuous_signs(poses))
     if coarse is not None:
         raise SettingError(f'samples of the motion of the base: {coarse[1]}. {SAMPLES_REMEDY}')
     return SampledBaseMotion(times, poses)
+
+
+def _fault_of_samples(times, poses):
+    """Return what is wrong with times and poses of a base, '' if they are valid."""
+    if times.ndim != 1 or times.size < 2 or poses.shape != (times.size, 7):
+        return f'not arrays of the shapes {times.shape} and {poses.shape}'
+    finite = np.isfinite(times) & np.isfinite(poses).all(axis=1)
+    if not finite.all():
+        return f'row {int(np.argmin(finite))} is not finite'
+    rises = np.diff(times) > 0
+    if not rises.all():
+        row = int(np.argmin(rises)) + 1
+        return f'the time {times[row]:g} s of row {row} is not after {times[row - 1]:g} s'
+    return '' if are_unit(poses[:, 3:]) else 'a quaternion has another length than 1'
 
 
 def sample_of_differences(poses: np.ndarray) -> tuple[np.ndarray, float]:

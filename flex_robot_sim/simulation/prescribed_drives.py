@@ -48,6 +48,12 @@ class PrescribedDrives:
     def prescribe(self, joint: str, motion: PrescribedMotion | None, time: float) -> list[str]:
         """Prescribe the motion of the drive of a joint from now [s] on; None ends it."""
         arm, work = self._simulated.arm, self._simulated.work
+        free = arm.description.free_joint
+        if free is not None and joint == free.name:
+            raise SettingError(
+                f'the joint "{joint}" of a free base has no drive: push the base, or make the '
+                'joint fixed and prescribe the motion of the base by move_base'
+            )
         if not is_known(joint, arm.joint_names):
             raise SettingError(f'no joint "{joint}" moves. Known: {", ".join(arm.joint_names)}')
         row = arm.joint_names.index(joint)

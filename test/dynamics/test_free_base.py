@@ -376,8 +376,18 @@ def test_a_fixed_base_has_no_pose_to_set():
         with pytest.raises(SettingError) as caught:
             use()
         assert str(caught.value) == (
-            'the base of "single_link" is fixed: give it a floating or planar joint at the root'
+            'the base of "single_link" is not free: give it a floating or planar joint at the '
+            'root, or prescribe its motion by Simulation.move_base'
         )
+
+
+def test_the_joint_of_a_free_base_cannot_be_prescribed():
+    with pytest.raises(SettingError) as caught:
+        frs.Simulation(arm_of(SPACE_ARM)).prescribe('anchor', lambda time: (0.0, 0.0))
+    assert str(caught.value) == (
+        'the joint "anchor" of a free base has no drive: push the base, or make the joint fixed '
+        'and prescribe the motion of the base by move_base'
+    )
 
 
 @pytest.mark.parametrize(

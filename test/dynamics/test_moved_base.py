@@ -26,6 +26,7 @@ from flex_robot_sim.util.share import shipped_robots
 KELVIN_VOIGT = '<damping time_constant="2e-4"/>'
 LIMIT = '<limit lower="-9" upper="9" effort="1e4" velocity="10"/>'
 UR5E = ROOT / 'test/data/robots/ur5e.urdf'
+AT_REST = np.tile([0, 0, 0, 0, 0, 0, 1], (2, 1))  # poses
 
 
 @pytest.mark.parametrize(
@@ -343,8 +344,12 @@ def test_a_sampled_motion_that_comes_to_rest_is_not_reported():
         (lambda time: [np.nan, 0, 0, 0, 0, 0, 1], 'the motion of the base at 0 s must be a fin'),
         (lambda time: [0, 0, 0, 0, 0, 0, 2], 'the motion of the base at 0 s must be a finite'),
         (lambda time: None, 'the motion of the base at 0 s must be a finite pose'),
-        (([0.0, 0.0], np.tile([0, 0, 0, 0, 0, 0, 1], (2, 1))), 'must be a function of time, or'),
-        ('ship.csv', 'must be a function of time, or a pair of arrays'),
+        (([0.0, 0.0], AT_REST), 'must be a function of time, or'),
+        ('ship.csv', "must be a function of time, or a pair of arrays.*; not 'ship.csv'$"),
+        (([0.0, 1.0], np.zeros((2, 6))), r'; not arrays of the shapes \(2,\) and \(2, 6\)$'),
+        (([0.0, np.nan], AT_REST), '; row 1 is not finite$'),
+        (([0.0, 2.0, 1.0], [*AT_REST, AT_REST[0]]), '; the time 1 s of row 2 is not after 2 s$'),
+        (([0.0, 1.0], np.ones((2, 7))), '; a quaternion has another length than 1$'),
         (
             (np.arange(9.0), [[0, 0, k > 4, 0, 0, 0, 1] for k in range(9)]),
             'samples of the motion of the base: the position jumps or is sampled too coarsely at '
