@@ -12,6 +12,7 @@ import numpy as np
 
 from flex_robot_sim.description.robot import RobotDescription
 from flex_robot_sim.description.robot_parameters import near, parameters_of, with_parameters
+from flex_robot_sim.model.arguments import refuse_moved_base
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.assembly import build_arm
 from flex_robot_sim.model.start_pose import start_note
@@ -90,6 +91,8 @@ def make_plan(
     _refuse_wrong_kinds(vary, scale, run)
     gravity = description.gravity if gravity is None else gravity
     arm = build_arm(description, coupling, gravity)
+    if isinstance(run, Manoeuvre):
+        refuse_moved_base(arm)  # its runs are members of a Batch
     words = words_of(arm.description.actuated_joint_names) if isinstance(run, Manoeuvre) else []
     known = parameters_of(description)
     forms: dict[str, Form] = {}

@@ -97,6 +97,17 @@ def test_screws_says_that_a_free_base_has_no_columns(satellite, capsys):
     assert [len(row) for row in found['jacobians']['body']] == [2] * 6 * len(found['bodies'])
 
 
+def test_a_sweep_of_moves_refuses_a_moved_base(tmp_path, capsys):
+    folder = tmp_path / 'table'
+    words = f'sweep ship_boom --to 0.1,0.1 --scale servo=0.8,1 --output {folder}'
+    assert main(shlex.split(words)) == 2
+    assert capsys.readouterr().err == (
+        'flexsim sweep: the base of "ship_boom" follows "package://flex_robot_sim/urdf/ship.csv", '
+        'and this needs a base at rest: use Simulation, or remove <base> from <flexibility>\n'
+    )
+    assert not folder.exists()
+
+
 def test_an_arm_on_a_base_tied_to_the_world_is_carried():
     bus = frs.ArmBuilder('bus', base='world').add_rigid('bus', mass=5.0, inertia=(0.1, 0.1, 0.1))
     bus.add_rigid('arm', mass=1.0, centre=(0.3, 0, 0), inertia=(0.01, 0.01, 0.01))
