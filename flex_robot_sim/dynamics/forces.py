@@ -84,7 +84,8 @@ def set_forces(arm, q, qd, effort, h, guess, work):
                 if arm.has_motor_law[j] != 0.0:
                     ripple = ripple_factor(arm, j, q[k])
                     p, ps, effort_limit = ripple * p, ripple * ps, ripple * effort_limit
-                    a += cogging_force(arm, j, q[k], h * qd[k])
+                    work.cogging[j] = cogging_force(arm, j, q[k], h * qd[k])
+                    a += work.cogging[j]
                     dc_motor = dc_motor_of(j, ripple, work)
                 if not abs(p - ps * qd[k]) <= effort_limit or (abs(qd[k]) > work.rate_limit[j]):
                     is_nonlinear = True
@@ -256,7 +257,7 @@ def add_powers(arm, q, qd, qdd, effort, h, weight, work, flow):
                 # static friction is the remainder of the force balance
                 friction = motor - arm.friction[j, VISCOUS] * v - work.joint_force[driven]
                 if arm.has_motor_law[j] != 0.0:
-                    friction += cogging_force(arm, j, q[driven], h * v)
+                    friction += work.cogging[j]  # that at `q` would miss the last correction
                 if m < 0:
                     friction += lower - upper + arm.spring[j] * (arm.spring_rest[j] - q[j])
             dissipated += friction * v

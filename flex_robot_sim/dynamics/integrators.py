@@ -244,12 +244,12 @@ def midpoint_step(arm, loads, settings, state, step, watch, work):
     is_prescribed = is_coupled = is_tied = False
     has_memory, has_loops = work.slip.size > 0, arm.constraint_kind.size > 0
     is_free, is_moved = arm.base.shape[0] > 0, work.base_moves[0] != 0.0
-    has_contacts, has_missed, has_dc_motor = False, False, False
+    has_contacts, has_missed, has_motor_law = False, False, False
     if arm.contact_kind.size > 0:
         work.contact_impulse[:] = 0.0
     for j in range(arm.motor.size):
         is_prescribed = is_prescribed or work.prescribed[j] != 0.0
-        has_dc_motor = has_dc_motor or arm.has_motor_law[j] != 0.0
+        has_motor_law = has_motor_law or arm.has_motor_law[j] != 0.0
     while remaining > 0.0:
         if evaluations < MAX_EVALUATIONS:
             substep = substep_within_depth(substep, MIN_SUBSTEP_RATIO * h, watch, work)
@@ -399,20 +399,25 @@ def midpoint_step(arm, loads, settings, state, step, watch, work):
         energy = kinetic + work.energy[1] + work.energy[2]
         dissipated = flow[1] - dissipated_before
         expected = work.step[1] + (flow[0] - work_before) - dissipated
+        rounding = ENERGY_ROUNDING * (work.energy[1] + abs(work.energy[2]))
         is_accurate = (
             converged
             and is_closed
+            and abs(energy - expected) < inf  # the bound below may be infinite, too
             and abs(energy - expected)
             <= MAX_ENERGY_ERROR * (kinetic + abs(flow[0] - work_before) + abs(dissipated))
-            + ENERGY_ROUNDING * (work.energy[1] + abs(work.energy[2]))
+            + rounding
         )
+        if has_motor_law and dissipated < -ENERGY_ROUNDING * kinetic - rounding:
+            is_accurate = False  # cogging has reversed the direction of dry friction
         if not is_accurate and evaluations < MAX_EVALUATIONS and substep > MIN_SUBSTEP_RATIO * h:
             substep *= 0.5
             set_copy(start, qdd)
             restore_joint_forces(old_joint_force, old_gear_force, work)
             flow[0], flow[1] = work_before, dissipated_before
             continue
-        if not is_accurate and dissipated < 0.0:  # passive joint laws add no energy
+        if dissipated < 0.0 and (has_motor_law or not is_accurate):
+            # passive joint laws add no energy
             expected += dissipated
             flow[1] = dissipated_before
         remaining -= substep
@@ -474,7 +479,7 @@ def midpoint_step(arm, loads, settings, state, step, watch, work):
                     take_remaining_excess(arm, excess, q, qd, work)
             if has_memory:
                 copy_slip(work.slip_end, work.slip)
-            if has_dc_motor:
+            if has_motor_law:
                 accept_motor_step(work)
             if arm.contact_kind.size > 0:
                 add_impulses(substep, work)

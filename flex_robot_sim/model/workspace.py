@@ -76,6 +76,7 @@ class Workspace(NamedTuple):
     slip_end: np.ndarray  # (j, 2, e)  the same at the end of the step
     transmission: np.ndarray  # (j,)       rate of the twist of a gear by that of its motor
     gear_law: np.ndarray  # (j, 3)     gear force with elements: as last solved, at rest, slope
+    cogging: np.ndarray  # (j,)       force of the cogging in `joint_force`           [N m, N]
     dc_motor: DcMotors  # (j, 5)     numbers of each, see model/dc_motor.py; 0: none
     motor_current: np.ndarray  # (j,)       of each at the end of the last step          [A]
     motor_energy: np.ndarray  # (j, 2)     electrical energy since the start, and heat   [J]
@@ -238,6 +239,7 @@ def _shapes(i, n, s, j, total, shared, elements, c, w, g):
         'slip_end': (j, 2, elements),
         'transmission': (j,),
         'gear_law': (j, 3),
+        'cogging': (j,),
         'dc_motor': (j, COLUMNS),
         'motor_current': (j,),
         'motor_energy': (j, 2),
