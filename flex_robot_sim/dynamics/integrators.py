@@ -83,6 +83,7 @@ REST_VELOCITY = 1e-3  # added to velocities, for an arm at rest     [rad/s, m/s]
 MAX_ENERGY_ERROR = 1e-2  # over the kinetic energy; above it a step is halved
 ENERGY_ROUNDING = 1e-9  # allowed error over strain and potential energy
 MAX_ENERGY_CORRECTION = 1e-2  # over the kinetic energy
+CONTACT_ENERGY_ROUNDING = 1e-14  # of gaps and energies, over strain and potential energy
 MAX_ITERATIONS = 12  # before a step is halved
 UNRELAXED_ITERATIONS = 3  # joint forces are solved with locked neighbours
 STEP_GROWTH_ITERATIONS = 6  # the next substep may be longer after fewer
@@ -443,6 +444,14 @@ def midpoint_step(arm, loads, settings, state, step, watch, work):
             correction = turned = 0.0
             # a free arm and one with contacts take all excess at once: their energy never rises
             has_limit = is_accurate and not is_free and arm.contact_kind.size == 0
+            # rounding has both signs: taking only its excess would damp small vibrations
+            is_rounding = (
+                arm.contact_kind.size > 0
+                and not is_free
+                and abs(open_error)
+                <= CONTACT_ENERGY_ROUNDING * (work.energy[1] + abs(work.energy[2]))
+            )
+            has_limit = has_limit or is_rounding
             max_correction = MAX_ENERGY_CORRECTION if has_limit or open_error > 0.0 else 1.0
             if not (is_prescribed or is_moved):
                 if is_free and not is_tied:
@@ -456,7 +465,7 @@ def midpoint_step(arm, loads, settings, state, step, watch, work):
             scale = sqrt(1.0 + correction)
             excess = correction * kinetic - open_error
             work.step[1] = energy + correction * kinetic
-            work.step[2] = max(excess, 0.0)
+            work.step[2] = excess if is_rounding else max(excess, 0.0)
             for k in range(q.size):
                 q[k] = new_q[k]
                 qd[k] = scale * new_qd[k]

@@ -48,6 +48,19 @@ def test_contact_forces_sum_to_the_impulse_in_steps_of_several_parts(scheme):
     assert sim.velocity[0] > 0.0  # it has bounced
 
 
+@pytest.mark.parametrize('amplitude', [1e-7, 1e-9])  # energy of 5e-11 and 5e-15 J
+def test_a_small_vibration_of_a_pressed_ball_does_not_decay(amplitude):
+    k, m = 1e4, 1.0
+    sim = frs.Simulation(frs.load(slider(f'stiffness="{k}" damping="0"', mass=m, joints='z')))
+    rest, heights = 0.1 - m * G / k, []
+    sim.set_state([rest + amplitude])
+    for _ in range(2000):
+        sim.step()
+        heights.append(sim.position[0] - rest)
+    # the energy of the last periods is that of the start
+    assert np.ptp(heights[-200:]) / 2 == pytest.approx(amplitude, rel=1e-3)
+
+
 def test_a_point_that_goes_through_the_ground_is_reported_once():
     arm = frs.load(slider('stiffness="1"', mass=1.0, radius=0.1, joints='z'))  # of 1 N/m
     line = 'contact "tool" is more than 0.1 m inside "ground" at {} s: it may come out on the '
