@@ -67,5 +67,5 @@ def test_poses_and_twists_of_the_bases_can_be_set():
     np.testing.assert_array_equal(batch.base_pose[1], frs.Simulation(arms[1]).base_pose)
     with pytest.raises(SettingError, match='base_pose must be seven finite numbers'):
         batch.set_state(base_pose=np.zeros(7))
-    with pytest.raises(SettingError, match='the base of "single_link" is fixed'):
+    with pytest.raises(SettingError, match='the base of "single_link" is not free'):
         frs.Batch(frs.load('single_link'), 2).set_state(base_twist=np.zeros(6))
