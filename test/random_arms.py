@@ -136,6 +136,8 @@ def random_state(arm, seed, turn=3.0, bend=0.1):
                 else bend * beam.length / beam.segments * (0.1 if 'stretch' in what else 1.0)
             )
     q = size * rng.uniform(-1, 1, arm.size)
+    guides = np.unique(arm.arrays.slide[arm.arrays.slide >= 0])  # hold their links within limits
+    q[guides] = np.clip(q[guides], arm.arrays.lower[guides], arm.arrays.upper[guides])
     for k, name in enumerate(arm.joint_names):  # gears are twisted by a few degrees
         if f'{name}/motor' in arm.coordinate_names:
             q[arm.coordinate_names.index(f'{name}/motor')] = q[k] + 0.05 * rng.normal()

@@ -154,7 +154,8 @@ def _places(link, beam, joint, links, joints):
 
 def attached_at(joint: Joint, links: Mapping[str, Link]) -> np.ndarray:
     """Position (3,) in its parent where a joint is attached: for a sliding child, its mouth."""
-    child = links[joint.child].beam
-    if child is not None and child.guide == joint.name:
-        return joint.position + joint.rotation @ (np.asarray(joint.axis) * child.mouth)
+    child = links.get(joint.child)  # a robot without it is refused later
+    beam = None if child is None else child.beam
+    if beam is not None and beam.guide == joint.name:
+        return joint.position + joint.rotation @ (np.asarray(joint.axis) * beam.mouth)
     return joint.position
